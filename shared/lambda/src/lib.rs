@@ -1,0 +1,13 @@
+//! The Lambda edge: events in, answers out, and the loop that runs a batch of one stage between them.
+//!
+//! Broker, object store, clock, marker directory and handler are arguments of the loop, so that a simulation can drive it.
+
+pub mod broker;
+pub mod clock;
+pub mod handler;
+pub mod objects;
+
+pub use broker::{Broker, ProduceError};
+pub use clock::{Clock, SystemClock};
+pub use handler::{Attempt, Handler, NoTimeLeft};
+pub use objects::{Objects, Put, StoreFault};

@@ -1,0 +1,25 @@
+//! The pure core of the retry ladder: what becomes of a record, and how it is told.
+//!
+//! Nothing here does I/O, reads a clock or an environment, or awaits: time, settings and bytes are arguments, and every
+//! choice is returned as a value for the shell to act on.
+
+pub mod answer;
+pub mod decide;
+pub mod failure;
+pub mod headers;
+pub mod lanes;
+pub mod mask;
+pub mod outgoing;
+pub mod record;
+pub mod span;
+pub mod stages;
+
+pub use answer::BatchAnswer;
+pub use decide::Origin;
+pub use decide::{Decision, Forward, Reason, decide};
+pub use failure::{DlqReason, ErrorClass, ErrorCode, Failure, Verdict};
+pub use headers::{Header, Headers};
+pub use outgoing::Outgoing;
+pub use record::{Coordinates, Offset, Partition, Record, Timestamp, Topic};
+pub use span::Span;
+pub use stages::{Stage, Stages, due_at};
