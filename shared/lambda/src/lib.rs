@@ -6,8 +6,10 @@ pub mod broker;
 pub mod clock;
 pub mod handler;
 pub mod objects;
+pub mod settings;
 
 pub use broker::{Broker, ProduceError};
 pub use clock::{Clock, SystemClock};
 pub use handler::{Attempt, Handler, NoTimeLeft};
 pub use objects::{Objects, Put, StoreFault};
+pub use settings::{SettingsError, SettingsReader};
