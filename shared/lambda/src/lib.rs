@@ -4,12 +4,16 @@
 
 pub mod broker;
 pub mod clock;
+pub mod deadline;
+pub mod event;
 pub mod handler;
 pub mod objects;
 pub mod settings;
 
 pub use broker::{Broker, ProduceError};
 pub use clock::{Clock, SystemClock};
+pub use deadline::Deadline;
+pub use event::{Entry, Event, EventError, Undecodable};
 pub use handler::{Attempt, Handler, NoTimeLeft};
 pub use objects::{Objects, Put, StoreFault};
 pub use settings::{SettingsError, SettingsReader};

@@ -1,0 +1,153 @@
+//! Lambda's Kafka event, decoded record by record: what one record holds never fails its neighbours.
+//!
+//! The event is split into raw slices first; each record is then read on its own. Only text that is no JSON, or has no `records`,
+//! fails as a whole. Source: AWS Lambda developer guide, "Using Lambda with Amazon MSK", and what emulators were seen to send.
+
+mod header_list;
+mod object;
+mod record;
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use pipeline::{Offset, Partition, Record, Timestamp, Topic};
+use serde_json::value::RawValue;
+
+use self::object::{Object, elements};
+use self::record::Place;
+
+/// The records of one event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Every record, grouped by partition; partitions and the records within them in the order of the event.
+    pub entries: Vec<Entry>,
+    /// How many headers could not be read, or had lost their names before they came here.
+    pub headers_lost: u64,
+}
+
+/// What one record of an event turned out to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A record.
+    Record(Record),
+    /// Something that cannot be read as one.
+    Undecodable(Undecodable),
+}
+
+/// Something in an event that cannot be read as a record, with what is known of where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undecodable {
+    /// The topic.
+    pub topic: Option<Topic>,
+    /// The partition.
+    pub partition: Option<Partition>,
+    /// The offset.
+    pub offset: Option<Offset>,
+    /// The record's own time; [`Timestamp::NONE`] when it is not known.
+    pub timestamp: Timestamp,
+    /// Its JSON exactly as it stood in the event.
+    pub raw: Bytes,
+    /// What is wrong with it, without any of its text.
+    pub why: String,
+}
+
+/// Says why a payload is no Kafka event at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EventError {
+    /// Not JSON, or cut off.
+    #[error("the event is not JSON: wrong at line {line}, column {column}")]
+    NotJson {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// JSON, but no object.
+    #[error("the event is not a JSON object")]
+    NotAnObject,
+    /// An object without records: not from a Kafka event source.
+    #[error("the event has no \"records\"")]
+    NoRecords,
+    /// Records that are not grouped by topic and partition.
+    #[error("\"records\" of the event is not a JSON object")]
+    RecordsNotAnObject,
+}
+
+/// Decodes an event; what cannot be read as a record stands beside the records that can.
+pub fn decode(payload: &str) -> Result<Event, EventError> {
+    let payload: &RawValue =
+        serde_json::from_str(payload).map_err(|error| EventError::NotJson {
+            line: error.line(),
+            column: error.column(),
+        })?;
+    let event = Object::read(payload).ok_or(EventError::NotAnObject)?;
+    let mut headers_lost = 0;
+    let mut groups = Groups::default();
+    let mut found = false;
+    for records in event.all(b"records") {
+        found = true;
+        let by_partition = Object::read(records).ok_or(EventError::RecordsNotAnObject)?;
+        for (name, list) in by_partition.iter() {
+            let place = Place::of_name(name);
+            match elements(list) {
+                Some(records) => {
+                    for raw in records {
+                        groups.add(record::decode(raw, &place, &mut headers_lost));
+                    }
+                }
+                None => groups.add(record::undecodable(
+                    list,
+                    &place,
+                    "the records of a partition are not a JSON array",
+                )),
+            }
+        }
+    }
+    if found {
+        Ok(Event {
+            entries: groups.entries(),
+            headers_lost,
+        })
+    } else {
+        Err(EventError::NoRecords)
+    }
+}
+
+/// Entries by the order in which their partitions first came.
+#[derive(Default)]
+struct Groups {
+    of_partition: HashMap<(Option<Topic>, Option<Partition>), usize>,
+    groups: Vec<Vec<Entry>>,
+}
+
+impl Groups {
+    fn add(&mut self, entry: Entry) {
+        let group = *self
+            .of_partition
+            .entry(entry.partition())
+            .or_insert(self.groups.len());
+        match self.groups.get_mut(group) {
+            Some(entries) => entries.push(entry),
+            None => self.groups.push(vec![entry]),
+        }
+    }
+
+    fn entries(self) -> Vec<Entry> {
+        self.groups.into_iter().flatten().collect()
+    }
+}
+
+impl Entry {
+    fn partition(&self) -> (Option<Topic>, Option<Partition>) {
+        match self {
+            Self::Record(record) => (
+                Some(record.coordinates.topic.clone()),
+                Some(record.coordinates.partition),
+            ),
+            Self::Undecodable(undecodable) => (undecodable.topic.clone(), undecodable.partition),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
