@@ -131,7 +131,7 @@ impl<'a> SettingsReader<'a> {
         );
         let draining = self.stage_list("DRAIN_STAGES", "");
         let dlq = self.topic("DLQ_TOPIC", "brew.payments.dlq");
-        let faults: Vec<StagesError> = match Stages::new(main?, retries?, draining?, dlq?) {
+        let faults: Vec<StagesError> = match Stages::new(main?, &retries?, &draining?, dlq?) {
             Ok(stages) => return Some(stages),
             Err(faults) => faults,
         };

@@ -5,10 +5,11 @@ use std::fmt;
 use bytes::Bytes;
 
 use crate::failure::{DlqReason, ErrorClass, ErrorCode, Failure, Verdict};
-use crate::headers::{Headers, names};
+use crate::headers::names;
 use crate::mask::Masker;
+use crate::origin::Origin;
 use crate::outgoing::Outgoing;
-use crate::record::{Coordinates, Offset, Partition, Record, Timestamp, Topic};
+use crate::record::{Record, Timestamp, Topic, digits};
 use crate::stages::{Stage, Stages};
 
 /// What becomes of a record.
@@ -118,9 +119,10 @@ pub fn refused_by_broker(stages: &Stages, refused: &Forward, broker_says: &str) 
 }
 
 fn retries_entered(stage: &Stage, record: &Record) -> u32 {
-    let claimed = record.headers.text(names::RETRY_COUNT).and_then(|text| {
-        crate::record::digits(text).map(|digits| digits.parse().unwrap_or(u32::MAX))
-    });
+    let claimed = record
+        .headers
+        .text(names::RETRY_COUNT)
+        .and_then(|text| digits(text).map(|digits| digits.parse().unwrap_or(u32::MAX)));
     stage.retries_entered(claimed)
 }
 
@@ -159,7 +161,7 @@ impl Forward {
         let origin = Origin::of(record);
         let mut headers = record.headers.foreign();
         let mut write = |name: &str, value: &str| {
-            headers.push(name, Some(Bytes::copy_from_slice(value.as_bytes())))
+            headers.push(name, Some(Bytes::copy_from_slice(value.as_bytes())));
         };
         write(names::ERROR_CLASS, self.class.as_str());
         write(names::ERROR_CODE, self.failure.code.as_str());
@@ -200,42 +202,5 @@ impl Forward {
     }
 }
 
-/// Where and when a payment was first read: the `original.*` headers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// Where.
-    pub coordinates: Coordinates,
-    /// When, by that record's own time.
-    pub timestamp: Timestamp,
-}
-
-impl Origin {
-    /// Returns the origin that the record's headers tell of, else the record's own place and time.
-    pub fn of(record: &Record) -> Self {
-        Self::told_by(&record.headers).unwrap_or_else(|| Self {
-            coordinates: record.coordinates.clone(),
-            timestamp: record.timestamp,
-        })
-    }
-
-    /// Reads the four `original.*` headers; `None` unless all are present once and well formed.
-    pub fn told_by(headers: &Headers) -> Option<Self> {
-        let topic: Topic = headers.only_text(names::ORIGINAL_TOPIC)?.parse().ok()?;
-        let partition: Partition = headers.only_text(names::ORIGINAL_PARTITION)?.parse().ok()?;
-        let offset: Offset = headers.only_text(names::ORIGINAL_OFFSET)?.parse().ok()?;
-        let timestamp = millis(headers.only_text(names::ORIGINAL_TIMESTAMP)?)?;
-        Some(Self {
-            coordinates: Coordinates {
-                topic,
-                partition,
-                offset,
-            },
-            timestamp,
-        })
-    }
-}
-
-fn millis(text: &str) -> Option<Timestamp> {
-    crate::record::digits(text.strip_prefix('-').unwrap_or(text))?;
-    text.parse().ok().map(Timestamp::from_millis)
-}
+#[cfg(test)]
+mod tests;

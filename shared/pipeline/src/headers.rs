@@ -135,6 +135,11 @@ impl Headers {
         }
     }
 
+    /// Takes every header of this name away.
+    pub fn remove(&mut self, name: &str) {
+        self.0.retain(|header| header.name != name);
+    }
+
     /// Returns the headers whose names are not ours, in order.
     pub fn foreign(&self) -> Self {
         Self(
@@ -159,5 +164,81 @@ impl<'a> IntoIterator for &'a Headers {
 impl FromIterator<Header> for Headers {
     fn from_iter<I: IntoIterator<Item = Header>>(headers: I) -> Self {
         Self(headers.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn headers(list: &[(&str, Option<&'static str>)]) -> Headers {
+        list.iter()
+            .map(|(name, value)| Header {
+                name: (*name).to_owned(),
+                value: value.map(|value| Bytes::from_static(value.as_bytes())),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn our_names_are_distinct_lower_case_and_in_nobody_elses_name_space() {
+        let distinct: HashSet<_> = names::ALL.into_iter().collect();
+        assert_eq!(distinct.len(), names::ALL.len());
+        for name in names::ALL {
+            assert_eq!(name, name.to_lowercase());
+            for reserved in [
+                "traceparent",
+                "tracestate",
+                "baggage",
+                "x-",
+                "kafka_",
+                "spring_",
+                "ce_",
+                "__",
+            ] {
+                assert!(!name.starts_with(reserved), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_duplicates_the_last_counts_and_only_text_wants_one() {
+        let list = headers(&[("a", Some("1")), ("b", None), ("a", Some("2"))]);
+        assert_eq!(list.text("a"), Some("2"));
+        assert_eq!(list.only_text("a"), None);
+        assert_eq!(list.only_text("b"), None);
+        assert_eq!(list.text("c"), None);
+    }
+
+    #[test]
+    fn setting_replaces_the_first_in_place_and_takes_the_others_away() {
+        let check = |before: &[(&str, Option<&'static str>)],
+                     after: &[(&str, Option<&'static str>)]| {
+            let mut list = headers(before);
+            list.set("a", "new");
+            assert_eq!(list, headers(after));
+        };
+        check(&[], &[("a", Some("new"))]);
+        check(&[("b", None)], &[("b", None), ("a", Some("new"))]);
+        check(
+            &[("b", Some("1")), ("a", None), ("c", None), ("a", Some("2"))],
+            &[("b", Some("1")), ("a", Some("new")), ("c", None)],
+        );
+    }
+
+    #[test]
+    fn foreign_headers_keep_their_order_duplicates_and_nulls() {
+        let list = headers(&[
+            ("x", Some("1")),
+            ("error.code", Some("y")),
+            ("x", None),
+            ("Error.Code", Some("z")),
+        ]);
+        assert_eq!(
+            list.foreign(),
+            headers(&[("x", Some("1")), ("x", None), ("Error.Code", Some("z"))])
+        );
     }
 }

@@ -9,16 +9,17 @@ pub mod failure;
 pub mod headers;
 pub mod lanes;
 pub mod mask;
+pub mod origin;
 pub mod outgoing;
 pub mod record;
 pub mod span;
 pub mod stages;
 
 pub use answer::BatchAnswer;
-pub use decide::Origin;
 pub use decide::{Decision, Forward, Reason, decide};
 pub use failure::{DlqReason, ErrorClass, ErrorCode, Failure, Verdict};
 pub use headers::{Header, Headers};
+pub use origin::Origin;
 pub use outgoing::Outgoing;
 pub use record::{Coordinates, Offset, Partition, Record, Timestamp, Topic};
 pub use span::Span;

@@ -122,6 +122,9 @@ pub struct Partition(i32);
 pub struct Offset(i64);
 
 impl Partition {
+    /// The partition that every topic has.
+    pub const FIRST: Self = Self(0);
+
     /// Takes a number from 0 on.
     pub const fn new(number: i32) -> Option<Self> {
         if number < 0 { None } else { Some(Self(number)) }
@@ -134,6 +137,9 @@ impl Partition {
 }
 
 impl Offset {
+    /// The offset of a partition's first record.
+    pub const FIRST: Self = Self(0);
+
     /// Takes a number from 0 on.
     pub const fn new(number: i64) -> Option<Self> {
         if number < 0 { None } else { Some(Self(number)) }

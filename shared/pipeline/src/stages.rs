@@ -51,8 +51,8 @@ impl Stages {
     /// Checks and builds a ladder; reports every fault, not only the first.
     pub fn new(
         main: Topic,
-        retries: Vec<RetryTopic>,
-        draining: Vec<RetryTopic>,
+        retries: &[RetryTopic],
+        draining: &[RetryTopic],
         dlq: Topic,
     ) -> Result<Self, Vec<StagesError>> {
         let mut faults = Vec::new();
@@ -62,7 +62,7 @@ impl Stages {
             }
         }
         let mut seen: Vec<&Topic> = Vec::new();
-        let all = retries.iter().chain(&draining).map(|retry| &retry.topic);
+        let all = retries.iter().chain(draining).map(|retry| &retry.topic);
         for topic in [&main].into_iter().chain(all).chain([&dlq]) {
             if seen.contains(&topic) {
                 faults.push(StagesError::Twice(topic.clone()));
@@ -74,7 +74,7 @@ impl Stages {
         }
         let no_longer = |than: Span| {
             let of = |list: &[RetryTopic]| list.iter().filter(|other| other.delay <= than).count();
-            (of(&retries), of(&draining))
+            (of(retries), of(draining))
         };
         let ladder = retries
             .iter()
@@ -215,12 +215,12 @@ mod tests {
     }
 
     fn ladder(retries: &[(&str, &str)], draining: &[(&str, &str)]) -> Stages {
-        let list = |list: &[(&str, &str)]| {
+        let list = |list: &[(&str, &str)]| -> Vec<RetryTopic> {
             list.iter()
                 .map(|(name, delay)| retry(name, delay))
                 .collect()
         };
-        Stages::new(topic("main"), list(retries), list(draining), topic("dlq")).unwrap()
+        Stages::new(topic("main"), &list(retries), &list(draining), topic("dlq")).unwrap()
     }
 
     fn next<'a>(stages: &'a Stages, from: &str) -> Option<&'a str> {
@@ -231,10 +231,10 @@ mod tests {
     #[test]
     fn every_ladder_of_0_to_16_stages_is_climbed_step_by_step() {
         for length in 0..=MAX_RETRY_STAGES {
-            let retries = (1..=length)
+            let retries: Vec<RetryTopic> = (1..=length)
                 .map(|n| retry(&format!("r{n}"), &format!("{n}s")))
                 .collect();
-            let stages = Stages::new(topic("main"), retries, vec![], topic("dlq")).unwrap();
+            let stages = Stages::new(topic("main"), &retries, &[], topic("dlq")).unwrap();
             let mut climbed = 0;
             let mut stage = stages.main();
             while let Some(above) = stages.next(stage) {
@@ -245,9 +245,9 @@ mod tests {
             }
             assert_eq!(climbed, length);
         }
-        let too_many = (1..=17).map(|n| retry(&format!("r{n}"), "1s")).collect();
+        let too_many: Vec<RetryTopic> = (1..=17).map(|n| retry(&format!("r{n}"), "1s")).collect();
         assert_eq!(
-            Stages::new(topic("main"), too_many, vec![], topic("dlq")),
+            Stages::new(topic("main"), &too_many, &[], topic("dlq")),
             Err(vec![StagesError::TooMany(17)])
         );
     }
@@ -261,8 +261,8 @@ mod tests {
                 names[second] = names[first];
                 let stages = Stages::new(
                     topic(names[0]),
-                    vec![retry(names[1], "1s"), retry(names[2], "2s")],
-                    vec![retry(names[3], "3s"), retry(names[4], "4s")],
+                    &[retry(names[1], "1s"), retry(names[2], "2s")],
+                    &[retry(names[3], "3s"), retry(names[4], "4s")],
                     topic(names[5]),
                 );
                 assert_eq!(stages, Err(vec![StagesError::Twice(topic(names[first]))]));
