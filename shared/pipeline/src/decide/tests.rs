@@ -269,6 +269,9 @@ fn an_origin_is_kept_only_when_all_of_it_is_there_once_and_well_formed() {
         Some("-"),
     ] {
         for at in 0..4 {
+            if at == 0 && broken.is_some_and(|text| text.parse::<Topic>().is_ok()) {
+                continue;
+            }
             let mut headers = whole.to_vec();
             headers[at].1 = broken;
             check(&headers, "main/7/123");
