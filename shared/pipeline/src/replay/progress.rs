@@ -1,0 +1,109 @@
+//! How far a replay has come.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::record::{Coordinates, Offset, Partition};
+
+/// What is left of one partition: from `next` on, before `end`.
+///
+/// The end is fixed when the run starts; what arrives later is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// The first offset that is not done.
+    pub next: Offset,
+    /// The first offset that is not part of the run.
+    pub end: Offset,
+}
+
+/// How far a run has come in every partition.
+///
+/// A partition is done when its position has reached its end, not when a poll came back empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    lanes: BTreeMap<Partition, Lane>,
+    /// What is done beyond the first offset that is not: never more than were under way at once.
+    done_ahead: BTreeSet<(Partition, Offset)>,
+}
+
+impl Progress {
+    /// Starts with what there is to read in each partition.
+    pub fn new(
+        lanes: BTreeMap<Partition, Lane>,
+        done_ahead: BTreeSet<(Partition, Offset)>,
+    ) -> Self {
+        Self { lanes, done_ahead }
+    }
+
+    /// Walks over the partitions that are not done.
+    pub fn left(&self) -> impl Iterator<Item = (Partition, Lane)> {
+        self.lanes
+            .iter()
+            .filter(|(_, lane)| lane.next < lane.end)
+            .map(|(partition, lane)| (*partition, *lane))
+    }
+
+    /// Keeps to what the partitions still hold: a range that has expired is passed, one that is gone ends the partition.
+    pub fn keep_within(&mut self, held: &BTreeMap<Partition, Lane>) {
+        for (partition, lane) in &mut self.lanes {
+            let held = held.get(partition);
+            lane.next = held.map_or(lane.end, |held| lane.next.max(held.next));
+            lane.end = held.map_or(lane.end, |held| lane.end.min(held.end));
+        }
+    }
+
+    /// Walks over what is done beyond the first offset that is not.
+    pub fn done_ahead(&self) -> impl Iterator<Item = (Partition, Offset)> {
+        self.done_ahead.iter().copied()
+    }
+
+    /// Tells whether every partition has reached its end.
+    pub fn is_complete(&self) -> bool {
+        self.left().next().is_none()
+    }
+
+    /// Tells whether this place is still to be looked at.
+    pub fn awaits(&self, at: &Coordinates) -> bool {
+        self.lanes
+            .get(&at.partition)
+            .is_some_and(|lane| lane.next <= at.offset && at.offset < lane.end)
+            && !self.done_ahead.contains(&(at.partition, at.offset))
+    }
+
+    /// Moves on to a position that reading has reached: everything before it is done, or was never there.
+    pub fn reach(&mut self, partition: Partition, position: Offset) {
+        if let Some(lane) = self.lanes.get_mut(&partition) {
+            lane.next = lane.next.max(position);
+            let next = lane.next;
+            self.done_ahead
+                .retain(|(other, offset)| *other != partition || *offset >= next);
+        }
+    }
+
+    /// Notes of places, in the order in which they were read, which are done and which are not.
+    ///
+    /// A partition moves up to its first place that is not done; what is done behind that one is kept apart.
+    pub fn pass<'a>(&mut self, places: impl IntoIterator<Item = (&'a Coordinates, bool)>) {
+        let mut held: BTreeMap<Partition, Offset> = BTreeMap::new();
+        let mut passed: BTreeMap<Partition, Offset> = BTreeMap::new();
+        for (at, done) in places {
+            if !done {
+                held.entry(at.partition).or_insert(at.offset);
+            } else if held.contains_key(&at.partition) {
+                self.done_ahead.insert((at.partition, at.offset));
+            } else if let Some(after) = after(at.offset) {
+                passed.insert(at.partition, after);
+            }
+        }
+        for (partition, position) in passed.into_iter().chain(held) {
+            self.reach(partition, position);
+        }
+    }
+}
+
+/// Returns the offset after this one; `None` after the last there can be.
+fn after(offset: Offset) -> Option<Offset> {
+    offset.get().checked_add(1).and_then(Offset::new)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,377 @@
+//! What an operator asks of a replay, read from the invocation's payload.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::record::{Coordinates, Offset, Partition, Timestamp, Topic};
+use crate::replay::fields::{Fields, short};
+use crate::replay::moment::moment;
+use crate::replay::progress::Progress;
+use crate::replay::rate::Rate;
+use crate::replay::selection::{Selection, Told, UNKNOWN, Window};
+
+/// A replay as asked for, checked, with all its times fixed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The run's id; a resumed run keeps it.
+    pub replay_id: String,
+    /// Where to read.
+    pub from: Topic,
+    /// Where to send.
+    pub to: Topic,
+    /// Whether to count only.
+    pub dry_run: bool,
+    /// What to take.
+    pub selection: Selection,
+    /// How many at most.
+    pub limit: Option<Limit>,
+    /// How fast at most.
+    pub rate: Rate,
+    /// How far an earlier, unfinished invocation has come.
+    pub progress: Option<Progress>,
+}
+
+/// How many dead letters may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The number asked for.
+    pub each: u64,
+    /// How many of them are left.
+    pub left: u64,
+}
+
+impl Limit {
+    /// Returns what is left after so many were sent.
+    pub const fn after(self, sent: u64) -> Self {
+        Self {
+            each: self.each,
+            left: self.left.saturating_sub(sent),
+        }
+    }
+
+    /// Starts again at the number asked for.
+    pub const fn renewed(self) -> Self {
+        Self {
+            each: self.each,
+            left: self.each,
+        }
+    }
+}
+
+/// What a payload is read against.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// Where to read unless the payload says otherwise.
+    pub from: &'a Topic,
+    /// Where to send unless the payload says otherwise.
+    pub to: &'a Topic,
+    /// Where sending is allowed.
+    pub targets: &'a [Topic],
+    /// The id of a run that starts now.
+    pub new_id: &'a str,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// Names every wrong field of a payload.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct InvalidReplay {
+    problems: Vec<String>,
+}
+
+impl fmt::Display for InvalidReplay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problems.join("; "))
+    }
+}
+
+/// The names of a payload's fields.
+mod field {
+    pub(super) const FROM_TOPIC: &str = "from_topic";
+    pub(super) const TO_TOPIC: &str = "to_topic";
+    pub(super) const SINCE: &str = "since";
+    pub(super) const UNTIL: &str = "until";
+    pub(super) const ERROR_CLASS: &str = "error_class";
+    pub(super) const ERROR_CODE: &str = "error_code";
+    pub(super) const KEY: &str = "key";
+    pub(super) const ORIGINAL_TOPIC: &str = "original_topic";
+    pub(super) const RECORDS: &str = "records";
+    pub(super) const LIMIT: &str = "limit";
+    pub(super) const RATE: &str = "rate_per_second";
+    pub(super) const DRY_RUN: &str = "dry_run";
+    pub(super) const MAX_REPLAYS: &str = "max_replays";
+    pub(super) const ALL: &str = "all";
+    pub(super) const RESUME: &str = "resume";
+    pub(super) const PLAN: &str = "plan";
+    pub(super) const AGAIN: &str = "again";
+
+    /// Every field there is.
+    pub(super) const NAMES: [&str; 17] = [
+        FROM_TOPIC,
+        TO_TOPIC,
+        SINCE,
+        UNTIL,
+        ERROR_CLASS,
+        ERROR_CODE,
+        KEY,
+        ORIGINAL_TOPIC,
+        RECORDS,
+        LIMIT,
+        RATE,
+        DRY_RUN,
+        MAX_REPLAYS,
+        ALL,
+        RESUME,
+        PLAN,
+        AGAIN,
+    ];
+
+    /// The fields that say which dead letters are meant.
+    pub(super) const FILTERS: [&str; 7] = [
+        SINCE,
+        UNTIL,
+        ERROR_CLASS,
+        ERROR_CODE,
+        KEY,
+        ORIGINAL_TOPIC,
+        RECORDS,
+    ];
+
+    /// The fields that are known and not served yet, and why.
+    pub(super) const NOT_YET: [(&str, &str); 2] = [
+        (PLAN, "cannot be used: this version keeps no plans yet"),
+        (
+            AGAIN,
+            "cannot be used: this version keeps no ledger of what was published yet, every run is taken at its word",
+        ),
+    ];
+}
+
+impl Request {
+    /// How often a payment may be replayed unless the payload says otherwise.
+    pub const MAX_REPLAYS: u64 = 3;
+
+    /// Reads a payload; reports every wrong field, not only the first.
+    pub fn read(payload: &Value, terms: &Terms<'_>) -> Result<Self, InvalidReplay> {
+        let Some(object) = payload.as_object() else {
+            return Err(InvalidReplay {
+                problems: vec!["the payload is not a JSON object".to_owned()],
+            });
+        };
+        let mut fields = Fields::new(object, &field::NAMES);
+        for (name, why) in field::NOT_YET {
+            if fields.has(name) {
+                fields.problem(name, why);
+            }
+        }
+        let request = if fields.has(field::RESUME) {
+            Self::resumed(&mut fields)
+        } else {
+            Some(Self::started(&mut fields, terms))
+        };
+        if let Some(request) = &request {
+            request.check_topics(&mut fields, terms);
+        }
+        match (request, fields.into_problems()) {
+            (Some(request), problems) if problems.is_empty() => Ok(request),
+            (Some(_) | None, problems) => Err(InvalidReplay { problems }),
+        }
+    }
+
+    /// Reads a run that starts anew; where a field is wrong its default stands in, and the problem is noted.
+    fn started(fields: &mut Fields<'_>, terms: &Terms<'_>) -> Self {
+        let topics = (
+            topic(fields, field::FROM_TOPIC),
+            topic(fields, field::TO_TOPIC),
+        );
+        let from = topics.0.unwrap_or_else(|| terms.from.clone());
+        let to = topics.1.unwrap_or_else(|| terms.to.clone());
+        let selection = Selection {
+            window: window(fields, terms.now),
+            error_class: error_class(fields),
+            error_code: error_code(fields),
+            key: fields.text(field::KEY).map(str::to_owned),
+            original_topic: topic(fields, field::ORIGINAL_TOPIC),
+            records: records(fields, &from),
+            max_replays: fields
+                .positive(field::MAX_REPLAYS)
+                .unwrap_or(Self::MAX_REPLAYS),
+        };
+        let limit = limit(fields);
+        let rate = rate(fields).unwrap_or_default();
+        let dry_run = fields.flag(field::DRY_RUN).unwrap_or_default();
+        let all = fields.flag(field::ALL).unwrap_or_default();
+        let selects =
+            field::FILTERS.iter().any(|name| fields.has(name)) || fields.has(field::LIMIT);
+        if !(selects || all || dry_run) {
+            fields.problem(
+                field::ALL,
+                "is not true, and nothing is selected: give a filter, records or a limit, or \"all\": true to replay every dead letter",
+            );
+        }
+        Self {
+            replay_id: terms.new_id.to_owned(),
+            from,
+            to,
+            dry_run,
+            selection,
+            limit,
+            rate,
+            progress: None,
+        }
+    }
+
+    /// Reads a run that goes on: the token says all but how fast and how many more.
+    fn resumed(fields: &mut Fields<'_>) -> Option<Self> {
+        for name in field::FILTERS {
+            if fields.has(name) {
+                fields.problem(
+                    name,
+                    "cannot stand beside resume: the token keeps the filters",
+                );
+            }
+        }
+        let limit = limit(fields);
+        let rate = rate(fields);
+        fields.flag(field::ALL);
+        let from = topic(fields, field::FROM_TOPIC);
+        let to = topic(fields, field::TO_TOPIC);
+        let dry_run = fields.flag(field::DRY_RUN);
+        let max_replays = fields.positive(field::MAX_REPLAYS);
+        let mut request = fields.parsed(
+            field::RESUME,
+            "is no token that a replay has answered",
+            Self::from_token,
+        )?;
+        for (name, differs) in [
+            (
+                field::FROM_TOPIC,
+                from.is_some_and(|from| from != request.from),
+            ),
+            (field::TO_TOPIC, to.is_some_and(|to| to != request.to)),
+            (
+                field::DRY_RUN,
+                dry_run.is_some_and(|dry_run| dry_run != request.dry_run),
+            ),
+            (
+                field::MAX_REPLAYS,
+                max_replays.is_some_and(|most| most != request.selection.max_replays),
+            ),
+        ] {
+            if differs {
+                fields.problem(name, "is not what the resume token says");
+            }
+        }
+        request.limit = limit.or(request.limit);
+        request.rate = rate.unwrap_or(request.rate);
+        Some(request)
+    }
+
+    fn check_topics(&self, fields: &mut Fields<'_>, terms: &Terms<'_>) {
+        if self.from == self.to {
+            fields.problem(
+                field::TO_TOPIC,
+                format_args!("is the same as {}: {}", field::FROM_TOPIC, self.to),
+            );
+        }
+        if !terms.targets.contains(&self.to) {
+            let allowed: Vec<&str> = terms.targets.iter().map(Topic::as_str).collect();
+            fields.problem(
+                field::TO_TOPIC,
+                format_args!(
+                    "{} is not among REPLAY_TARGETS: {}",
+                    self.to,
+                    allowed.join(", ")
+                ),
+            );
+        }
+    }
+}
+
+fn topic(fields: &mut Fields<'_>, name: &str) -> Option<Topic> {
+    fields.parsed(name, "is not a legal topic name", |text| text.parse().ok())
+}
+
+fn window(fields: &mut Fields<'_>, now: Timestamp) -> Window {
+    const WRONG: &str = "is neither a span ago, such as 1h, 24h or 7d, nor an RFC 3339 time";
+    let since = fields.parsed(field::SINCE, WRONG, |text| moment(text, now));
+    let until = fields.parsed(field::UNTIL, WRONG, |text| moment(text, now));
+    if let (Some(since), Some(until)) = (since, until)
+        && since >= until
+    {
+        fields.problem(field::SINCE, "is not before until");
+    }
+    Window { since, until }
+}
+
+fn error_class(fields: &mut Fields<'_>) -> Option<Told<crate::ErrorClass>> {
+    fields.parsed(
+        field::ERROR_CLASS,
+        "is none of transient, permanent, unknown",
+        |text| Some(Told::class_of(text)).filter(|told| told.as_str() == text),
+    )
+}
+
+fn error_code(fields: &mut Fields<'_>) -> Option<Told<crate::ErrorCode>> {
+    let known: Vec<&str> = crate::ErrorCode::ALL
+        .iter()
+        .map(|code| code.as_str())
+        .collect();
+    let wrong = format!("is none of {}, {UNKNOWN}", known.join(", "));
+    fields.parsed(field::ERROR_CODE, &wrong, |text| {
+        Some(Told::code_of(text)).filter(|told| told.as_str() == text)
+    })
+}
+
+fn records(fields: &mut Fields<'_>, from: &Topic) -> Option<BTreeSet<(Partition, Offset)>> {
+    let list = fields.list(field::RECORDS)?;
+    if list.is_empty() {
+        fields.problem(field::RECORDS, "is empty");
+        return None;
+    }
+    let mut places = BTreeSet::new();
+    let mut wrong: Vec<String> = Vec::new();
+    for entry in list {
+        let at = entry
+            .as_str()
+            .and_then(|text| text.parse::<Coordinates>().ok())
+            .filter(|at| at.topic == *from);
+        match at {
+            Some(at) => {
+                places.insert((at.partition, at.offset));
+            }
+            None => wrong.push(short(entry.as_str().unwrap_or(&entry.to_string()))),
+        }
+    }
+    if let Some(first) = wrong.first() {
+        fields.problem(
+            field::RECORDS,
+            format_args!(
+                "has {} of {} entries that are not \"{from}/partition/offset\", first {first}",
+                wrong.len(),
+                list.len(),
+            ),
+        );
+        return None;
+    }
+    Some(places)
+}
+
+fn limit(fields: &mut Fields<'_>) -> Option<Limit> {
+    let each = fields.positive(field::LIMIT)?;
+    Some(Limit { each, left: each })
+}
+
+fn rate(fields: &mut Fields<'_>) -> Option<Rate> {
+    let number = fields.number(field::RATE)?;
+    let rate = Rate::per_second(number);
+    if rate.is_none() {
+        fields.problem(field::RATE, "is below zero");
+    }
+    rate
+}
+
+#[cfg(test)]
+mod tests;
