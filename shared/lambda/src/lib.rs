@@ -7,6 +7,7 @@ pub mod clock;
 pub mod deadline;
 pub mod event;
 pub mod handler;
+pub mod incidents;
 pub mod objects;
 pub mod settings;
 
@@ -15,5 +16,6 @@ pub use clock::{Clock, SystemClock};
 pub use deadline::Deadline;
 pub use event::{Entry, Event, EventError, Undecodable};
 pub use handler::{Attempt, Handler, NoTimeLeft};
+pub use incidents::{Incidents, Recorded};
 pub use objects::{Objects, Put, StoreFault};
 pub use settings::{SettingsError, SettingsReader};
