@@ -77,15 +77,9 @@ mod tests {
     fn check(header: u64, expected_left_ms: i64) {
         let deadline = Deadline::from_header(header, NOW);
         assert_eq!(deadline.whole_ms(), expected_left_ms, "{header}");
-        assert_eq!(deadline.at().millis_since(NOW), expected_left_ms);
-        assert_eq!(
-            deadline.answer_by(),
-            NOW.plus_millis(expected_left_ms - 500)
-        );
-        assert_eq!(
-            deadline.wait_until(),
-            NOW.plus_millis(expected_left_ms - 1_000)
-        );
+        assert_eq!(deadline.at(), NOW.plus_millis(expected_left_ms));
+        assert_eq!(deadline.at().millis_since(deadline.answer_by()), 500);
+        assert_eq!(deadline.at().millis_since(deadline.wait_until()), 1_000);
     }
 
     #[test]
@@ -128,9 +122,8 @@ mod tests {
 
     #[test]
     fn a_function_admits_a_call_only_when_its_whole_time_is_long_enough() {
-        let admits = |whole_ms, limit_ms| {
-            Deadline::from_header(whole_ms, NOW).admits_any_call(limit_ms)
-        };
+        let admits =
+            |whole_ms, limit_ms| Deadline::from_header(whole_ms, NOW).admits_any_call(limit_ms);
         assert!(admits(15_000, 10_000));
         assert!(!admits(14_999, 10_000));
         assert!(admits(5_000, 0));

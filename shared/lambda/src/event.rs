@@ -10,7 +10,7 @@ mod record;
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use pipeline::{Offset, Partition, Record, Timestamp, Topic};
+use pipeline::{Coordinates, Offset, Partition, Record, Timestamp, Topic};
 use serde_json::value::RawValue;
 
 use self::object::{Object, elements};
@@ -138,6 +138,18 @@ impl Groups {
 }
 
 impl Entry {
+    /// Returns where the entry stands, which an answer names it by; `None` when that is not known.
+    pub fn coordinates(&self) -> Option<Coordinates> {
+        match self {
+            Self::Record(record) => Some(record.coordinates.clone()),
+            Self::Undecodable(undecodable) => Some(Coordinates {
+                topic: undecodable.topic.clone()?,
+                partition: undecodable.partition?,
+                offset: undecodable.offset?,
+            }),
+        }
+    }
+
     fn partition(&self) -> (Option<Topic>, Option<Partition>) {
         match self {
             Self::Record(record) => (
