@@ -1,0 +1,308 @@
+//! A bucket of S3, written so that no object overwrites another.
+
+mod name;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::http::HttpResponse;
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
+use aws_sdk_s3::primitives::ByteStream;
+use lambda::{Objects, Put, SettingsReader, StoreFault};
+use tokio::sync::OnceCell;
+use uuid::Uuid;
+
+pub use self::name::{BucketName, BucketNameError};
+use crate::config::{Endpoint, Sdk};
+use crate::fault;
+
+/// The field of an object's metadata that names the attempt which made it.
+const ATTEMPT: &str = "attempt";
+
+/// How long to wait before the next try when another write of the same object is under way, in milliseconds.
+const CONFLICT_WAITS_MS: [u64; 5] = [50, 100, 200, 400, 800];
+
+/// Of how many writes with an unknown end the attempts are remembered.
+const REMEMBERED: usize = 10_000;
+
+/// One bucket; connected at first need.
+#[derive(Debug)]
+pub struct Bucket {
+    name: BucketName,
+    sdk: Sdk,
+    client: OnceCell<Client>,
+    /// Attempts of which it is not known whether they made their object: the next try goes on under the same id.
+    unsettled: Mutex<HashMap<String, Uuid>>,
+}
+
+/// An object that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// What it holds.
+    pub body: Vec<u8>,
+    /// S3's tag of this content, to replace no other.
+    pub etag: String,
+}
+
+/// An object in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its key.
+    pub key: String,
+    /// How many bytes it holds.
+    pub bytes: u64,
+}
+
+/// What came of replacing an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Swap {
+    /// It holds the new content, of this tag.
+    Swapped(String),
+    /// It is not, or no longer, of the tag that was given; nothing was written.
+    Changed,
+}
+
+/// How one try to put an object ended.
+enum Tried {
+    Written(String),
+    Refused,
+    Conflict(String),
+}
+
+impl Bucket {
+    /// Reads `INCIDENT_BUCKET` and `AWS_ENDPOINT_URL_S3`.
+    pub fn read(reader: &mut SettingsReader<'_>) -> Option<Self> {
+        let name = reader.required("INCIDENT_BUCKET", str::parse::<BucketName>);
+        let endpoint = reader.optional("AWS_ENDPOINT_URL_S3", str::parse::<Endpoint>);
+        Some(Self::new(name?, Sdk::new(endpoint?)))
+    }
+
+    /// Names a bucket; an endpoint of one's own is spoken to in path style.
+    pub fn new(name: BucketName, sdk: Sdk) -> Self {
+        Self {
+            name,
+            sdk,
+            client: OnceCell::new(),
+            unsettled: Mutex::default(),
+        }
+    }
+
+    /// Returns the name.
+    pub const fn name(&self) -> &BucketName {
+        &self.name
+    }
+
+    /// Makes the bucket unless we have it already.
+    pub async fn create(&self) -> Result<(), StoreFault> {
+        let client = self.client().await;
+        match client
+            .create_bucket()
+            .bucket(self.name.as_str())
+            .send()
+            .await
+        {
+            Ok(_) => Ok(()),
+            Err(error) if error.code() == Some("BucketAlreadyOwnedByYou") => Ok(()),
+            Err(error) => Err(self.fault("CreateBucket", "", &error)),
+        }
+    }
+
+    /// Reads an object; `None` when there is none of this key.
+    pub async fn get(&self, key: &str) -> Result<Option<Object>, StoreFault> {
+        let client = self.client().await;
+        let request = client.get_object().bucket(self.name.as_str()).key(key);
+        let answer = match request.send().await {
+            Ok(answer) => answer,
+            Err(error) if error.code() == Some("NoSuchKey") => return Ok(None),
+            Err(error) => return Err(self.fault("GetObject", key, &error)),
+        };
+        let etag = answer.e_tag.unwrap_or_default();
+        match answer.body.collect().await {
+            Ok(body) => Ok(Some(Object {
+                body: body.to_vec(),
+                etag,
+            })),
+            Err(error) => {
+                Err(self.fault_of("GetObject", key, &format!("the body broke off: {error}")))
+            }
+        }
+    }
+
+    /// Lists every object whose key begins so, in the order of keys.
+    pub async fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreFault> {
+        let client = self.client().await;
+        let mut pages = client
+            .list_objects_v2()
+            .bucket(self.name.as_str())
+            .prefix(prefix)
+            .into_paginator()
+            .send();
+        let mut listed = Vec::new();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(|error| self.fault("ListObjectsV2", prefix, &error))?;
+            listed.extend(
+                page.contents
+                    .unwrap_or_default()
+                    .into_iter()
+                    .filter_map(|object| {
+                        Some(Listed {
+                            key: object.key?,
+                            bytes: object.size.and_then(|size| u64::try_from(size).ok())?,
+                        })
+                    }),
+            );
+        }
+        Ok(listed)
+    }
+
+    /// Deletes an object; one that is not there is deleted already.
+    pub async fn delete(&self, key: &str) -> Result<(), StoreFault> {
+        let client = self.client().await;
+        let request = client.delete_object().bucket(self.name.as_str()).key(key);
+        match request.send().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.fault("DeleteObject", key, &error)),
+        }
+    }
+
+    /// Replaces an object that still is of this tag.
+    pub async fn put_if_match(
+        &self,
+        key: &str,
+        body: Vec<u8>,
+        etag: &str,
+    ) -> Result<Swap, StoreFault> {
+        let put = |put: PutObjectFluentBuilder| put.if_match(etag);
+        Ok(match self.put(key, &body, put).await? {
+            Tried::Written(etag) => Swap::Swapped(etag),
+            Tried::Refused | Tried::Conflict(_) => Swap::Changed,
+        })
+    }
+
+    /// Puts an object under a condition; tries again while another write of it is under way.
+    async fn put(
+        &self,
+        key: &str,
+        body: &[u8],
+        condition: impl Fn(PutObjectFluentBuilder) -> PutObjectFluentBuilder,
+    ) -> Result<Tried, StoreFault> {
+        let client = self.client().await;
+        let mut waits = CONFLICT_WAITS_MS.into_iter();
+        loop {
+            let put = client
+                .put_object()
+                .bucket(self.name.as_str())
+                .key(key)
+                .content_type("application/json")
+                .body(ByteStream::from(body.to_vec()));
+            let error = match condition(put).send().await {
+                Ok(answer) => return Ok(Tried::Written(answer.e_tag.unwrap_or_default())),
+                Err(error) => error,
+            };
+            match (fault::status(&error), waits.next()) {
+                (Some(412), _) => return Ok(Tried::Refused),
+                (Some(409), Some(wait)) => tokio::time::sleep(Duration::from_millis(wait)).await,
+                (Some(409), None) => return Ok(Tried::Conflict(fault::told(&error))),
+                (_, _) => return Err(self.fault("PutObject", key, &error)),
+            }
+        }
+    }
+
+    /// Tells whether the object that is there was made by this attempt, whose answer got lost.
+    async fn is_ours(&self, key: &str, attempt: Uuid) -> Result<bool, StoreFault> {
+        let client = self.client().await;
+        let request = client.head_object().bucket(self.name.as_str()).key(key);
+        let head = request
+            .send()
+            .await
+            .map_err(|error| self.fault("HeadObject", key, &error))?;
+        let made_by = head
+            .metadata
+            .as_ref()
+            .and_then(|fields| fields.get(ATTEMPT));
+        Ok(made_by.is_some_and(|made_by| *made_by == attempt.to_string()))
+    }
+
+    fn attempt_at(&self, key: &str) -> Uuid {
+        let unsettled = self
+            .unsettled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        unsettled.get(key).copied().unwrap_or_else(Uuid::new_v4)
+    }
+
+    /// Forgets an attempt whose end is known, and remembers one whose end is not.
+    fn remember<T>(&self, key: &str, attempt: Uuid, came: &Result<T, StoreFault>) {
+        let mut unsettled = self
+            .unsettled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if came.is_ok() {
+            unsettled.remove(key);
+        } else if unsettled.len() < REMEMBERED {
+            unsettled.insert(key.to_owned(), attempt);
+        }
+    }
+
+    async fn client(&self) -> &Client {
+        let connect = async || {
+            let mut config = aws_sdk_s3::config::Builder::from(self.sdk.config().await);
+            if let Some(endpoint) = self.sdk.endpoint() {
+                config = config
+                    .endpoint_url(endpoint.as_str())
+                    .force_path_style(true);
+            }
+            Client::from_conf(config.build())
+        };
+        self.client.get_or_init(connect).await
+    }
+
+    fn fault<E>(&self, call: &str, key: &str, error: &SdkError<E, HttpResponse>) -> StoreFault
+    where
+        E: ProvideErrorMetadata + std::error::Error + 'static,
+    {
+        self.fault_of(call, key, &fault::told(error))
+    }
+
+    fn fault_of(&self, call: &str, key: &str, why: &str) -> StoreFault {
+        let at = self
+            .sdk
+            .endpoint()
+            .map(|endpoint| format!(" at {endpoint}"))
+            .unwrap_or_default();
+        let space = if key.is_empty() { "" } else { " " };
+        StoreFault(format!(
+            "bucket {}{at}: {call}{space}{key}: {why}",
+            self.name
+        ))
+    }
+}
+
+impl Objects for Bucket {
+    /// Puts with `If-None-Match: *`. A 412 may be the answer to our own write, when the first answer was lost and the SDK sent it again:
+    /// the attempt's id in the object's metadata tells.
+    async fn put_new(&self, key: &str, body: Vec<u8>) -> Result<Put, StoreFault> {
+        let attempt = self.attempt_at(key);
+        let came = self.put_attempt(key, &body, attempt).await;
+        self.remember(key, attempt, &came);
+        came
+    }
+}
+
+impl Bucket {
+    async fn put_attempt(&self, key: &str, body: &[u8], attempt: Uuid) -> Result<Put, StoreFault> {
+        let condition = |put: PutObjectFluentBuilder| {
+            put.if_none_match("*")
+                .metadata(ATTEMPT, attempt.to_string())
+        };
+        match self.put(key, body, condition).await? {
+            Tried::Written(_) => Ok(Put::Created),
+            Tried::Refused if self.is_ours(key, attempt).await? => Ok(Put::Created),
+            Tried::Refused => Ok(Put::Existed),
+            Tried::Conflict(why) => Err(self.fault_of("PutObject", key, &why)),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! How AWS is reached: credentials, region, endpoints and time limits, loaded at first need.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_config::environment::{
+    EnvironmentVariableCredentialsProvider, EnvironmentVariableRegionProvider,
+};
+use aws_config::identity::IdentityCache;
+use aws_config::meta::credentials::CredentialsProviderChain;
+use aws_config::meta::region::RegionProviderChain;
+use aws_config::profile::{ProfileFileCredentialsProvider, ProfileFileRegionProvider};
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_s3::config::{Credentials, SharedHttpClient};
+use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
+use tokio::sync::OnceCell;
+
+/// How long a connection may take to stand.
+const CONNECT: Duration = Duration::from_millis(1_500);
+/// How long one try may take.
+const ATTEMPT: Duration = Duration::from_secs(3);
+/// How long all tries together may take.
+const OPERATION: Duration = Duration::from_secs(8);
+/// How often a call is tried.
+const TRIES: u32 = 3;
+/// How long credentials may take to be found: where there are none, the SDK would ask the machine's metadata service again and again.
+const IDENTITY: Duration = Duration::from_millis(2_500);
+/// The region that requests to an endpoint of one's own are signed for when none is set.
+const REGION_OF_ENDPOINTS: &str = "us-east-1";
+
+/// AWS's SDK configuration, loaded at first need and then kept.
+#[derive(Clone, Debug, Default)]
+pub struct Sdk(Arc<Loading>);
+
+#[derive(Debug, Default)]
+struct Loading {
+    endpoint: Option<Endpoint>,
+    keys: Option<Keys>,
+    loaded: OnceCell<SdkConfig>,
+}
+
+impl Sdk {
+    /// Reaches AWS itself, or an endpoint of one's own, with the SDK's own chain of credentials.
+    pub fn new(endpoint: Option<Endpoint>) -> Self {
+        Self(Arc::new(Loading {
+            endpoint,
+            ..Loading::default()
+        }))
+    }
+
+    /// Reaches an endpoint with the credentials of the environment or of a profile, else with these.
+    pub fn with_keys(endpoint: Option<Endpoint>, keys: Keys) -> Self {
+        Self(Arc::new(Loading {
+            endpoint,
+            keys: Some(keys),
+            ..Loading::default()
+        }))
+    }
+
+    /// Returns the endpoint, when it is one's own.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.0.endpoint.as_ref()
+    }
+
+    /// Returns the configuration.
+    pub(crate) async fn config(&self) -> &SdkConfig {
+        self.0.loaded.get_or_init(|| self.0.load()).await
+    }
+}
+
+impl Loading {
+    async fn load(&self) -> SdkConfig {
+        let region = RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
+            .or_else(ProfileFileRegionProvider::new());
+        let region = if self.endpoint.is_some() {
+            region.or_else(Region::new(REGION_OF_ENDPOINTS))
+        } else {
+            region
+        };
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(CONNECT)
+            .operation_attempt_timeout(ATTEMPT)
+            .operation_timeout(OPERATION)
+            .build();
+        let retries = RetryConfig::standard()
+            .with_max_attempts(TRIES)
+            .with_initial_backoff(Duration::from_millis(100))
+            .with_max_backoff(Duration::from_secs(1));
+        let mut loader = aws_config::defaults(BehaviorVersion::latest())
+            .region(region)
+            .timeout_config(timeouts)
+            .retry_config(retries)
+            .identity_cache(IdentityCache::lazy().load_timeout(IDENTITY).build())
+            .http_client(http_client());
+        if let Some(Keys { id, secret }) = &self.keys {
+            let fixed = Credentials::new(id, secret, None, None, "fixed");
+            loader = loader.credentials_provider(
+                CredentialsProviderChain::first_try(
+                    "environment",
+                    EnvironmentVariableCredentialsProvider::new(),
+                )
+                .or_else("profile", ProfileFileCredentialsProvider::builder().build())
+                .or_else("fixed", fixed),
+            );
+        }
+        loader.load().await
+    }
+}
+
+/// Speaks HTTPS by rustls with ring.
+fn http_client() -> SharedHttpClient {
+    aws_smithy_http_client::Builder::new()
+        .tls_provider(tls::Provider::Rustls(CryptoMode::Ring))
+        .build_https()
+}
+
+/// The address of a server that speaks AWS's protocol: `http://` or `https://`, a host and perhaps a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint(String);
+
+/// Says that a text is no endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an endpoint begins with http:// or https:// and names a host")]
+pub struct EndpointError;
+
+impl Endpoint {
+    /// Returns the address.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Endpoint {
+    type Err = EndpointError;
+
+    fn from_str(text: &str) -> Result<Self, EndpointError> {
+        let text = text.trim();
+        let host = text
+            .strip_prefix("http://")
+            .or_else(|| text.strip_prefix("https://"))
+            .ok_or(EndpointError)?;
+        let names_a_host = host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[');
+        if names_a_host && !host.contains(|c: char| c.is_whitespace() || c == '@') {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(EndpointError)
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A fixed pair of access keys, for a server on one's own machine.
+#[derive(Clone)]
+pub struct Keys {
+    /// The access key's id.
+    pub id: String,
+    /// The secret key.
+    pub secret: String,
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,36 @@
+//! What went wrong with a call, on one line: AWS's code, the HTTP status and the cause.
+
+use aws_sdk_s3::config::http::HttpResponse;
+use aws_sdk_s3::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+
+/// Tells of a failed call.
+pub(crate) fn told<E>(error: &SdkError<E, HttpResponse>) -> String
+where
+    E: ProvideErrorMetadata + std::error::Error + 'static,
+{
+    let status = status(error)
+        .map(|status| format!(" (HTTP {status})"))
+        .unwrap_or_default();
+    let told = match error {
+        SdkError::TimeoutError(_) => "no answer in time".to_owned(),
+        SdkError::ServiceError(_) => {
+            let code = error.code().unwrap_or("an error without a code");
+            match error.message() {
+                Some(message) => format!("{code}{status}: {message}"),
+                None => format!("{code}{status}"),
+            }
+        }
+        SdkError::ConstructionFailure(_)
+        | SdkError::DispatchFailure(_)
+        | SdkError::ResponseError(_)
+        | _ => format!("{}{status}", DisplayErrorContext(error)),
+    };
+    pipeline::Masker::default().line(&told)
+}
+
+/// Returns the HTTP status of the answer, when there was one.
+pub(crate) fn status<E>(error: &SdkError<E, HttpResponse>) -> Option<u16> {
+    error
+        .raw_response()
+        .map(|response| response.status().as_u16())
+}
