@@ -137,7 +137,8 @@ impl Markers {
 
     /// Notes that a record's handler did not come back before the deadline: that counts like a death of a record that ran so.
     pub fn hung(&self, running: Running, now: Timestamp) {
-        let Running { number, record: _ } = running;
+        let Running { number, record } = running;
+        drop(record);
         let mut state = self.state();
         state.close(number, Own::hung);
         if matches!(state.notes, Notes::None) {

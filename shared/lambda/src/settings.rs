@@ -14,6 +14,13 @@ pub struct SettingsReader<'a> {
     problems: Vec<Problem>,
 }
 
+/// Returns the process's own environment, for `main` to pass on.
+///
+/// A value that is not UTF-8 comes with U+FFFD where it is wrong, which the reader then reports.
+pub fn environment() -> impl Fn(&str) -> Option<String> {
+    |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
 /// One wrong setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Problem {
@@ -87,10 +94,6 @@ impl<'a> SettingsReader<'a> {
     }
 
     /// Reads a setting that may be absent: `Some(None)` when it is. Set but empty is wrong.
-    #[expect(
-        clippy::option_option,
-        reason = "the outer level says whether reading worked, the inner one whether it is set"
-    )]
     pub fn optional<T, E: fmt::Display>(
         &mut self,
         name: &str,
@@ -100,6 +103,10 @@ impl<'a> SettingsReader<'a> {
             None => Some(None),
             Some(value) if value.trim().is_empty() => {
                 self.problem(name, "is empty");
+                None
+            }
+            Some(value) if value.contains(char::REPLACEMENT_CHARACTER) => {
+                self.problem(name, "is not UTF-8");
                 None
             }
             Some(value) => match parse(&value) {
@@ -155,6 +162,10 @@ impl<'a> SettingsReader<'a> {
         if list.trim().is_empty() {
             return Some(Vec::new());
         }
+        if list.contains(char::REPLACEMENT_CHARACTER) {
+            self.problem(name, "is not UTF-8");
+            return None;
+        }
         let parsed: Result<Vec<RetryTopic>, String> = list
             .split(',')
             .map(|entry| retry_topic(entry.trim()))
@@ -181,3 +192,6 @@ fn retry_topic(entry: &str) -> Result<RetryTopic, String> {
             .map_err(|error| format!("{error}"))?,
     })
 }
+
+#[cfg(test)]
+mod tests;

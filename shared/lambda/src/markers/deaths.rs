@@ -37,7 +37,7 @@ impl Deaths {
     pub(super) fn look(&mut self, folder: &Path, own: Option<&Path>, now: Timestamp) {
         let mut before = std::mem::take(&mut self.files);
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        for (path, length) in entries.filter_map(marker_file) {
+        for (path, length) in entries.filter_map(|entry| marker_file(&entry)) {
             if own == Some(path.as_path()) {
                 continue;
             }
@@ -129,7 +129,7 @@ impl Dead {
 }
 
 /// Passes regular files of our name alone: opening a pipe would block, and a link may lead anywhere.
-fn marker_file(entry: DirEntry) -> Option<(PathBuf, u64)> {
+fn marker_file(entry: &DirEntry) -> Option<(PathBuf, u64)> {
     entry
         .file_name()
         .to_str()
