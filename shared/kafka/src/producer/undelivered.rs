@@ -1,0 +1,59 @@
+//! Why a record was not delivered: the record's fault, its batch's, or not theirs.
+
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+
+/// Says why a record was not delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Undelivered {
+    /// The client refuses the record before it is sent.
+    RecordRefused(String),
+    /// The broker refuses the batch that the record was in, for this record or for another one.
+    BatchRefused(String),
+    /// Not the record's fault.
+    Fault(String),
+}
+
+impl Undelivered {
+    pub(crate) fn fault(why: &str) -> Self {
+        Self::Fault(why.to_owned())
+    }
+
+    /// Classifies an error with which the client refused to queue a record.
+    pub(crate) fn from_queueing(error: &KafkaError) -> Self {
+        match code(error) {
+            Some(code) if is_refusal(code) => Self::RecordRefused(text(code)),
+            Some(_) | None => Self::Fault(error.to_string()),
+        }
+    }
+
+    /// Classifies an error with which the delivery of a queued record ended.
+    pub(crate) fn from_delivery(error: &KafkaError) -> Self {
+        match code(error) {
+            Some(code) if is_refusal(code) => Self::BatchRefused(text(code)),
+            Some(code) => Self::Fault(text(code)),
+            None => Self::Fault(error.to_string()),
+        }
+    }
+}
+
+fn code(error: &KafkaError) -> Option<RDKafkaErrorCode> {
+    error.rdkafka_error_code()
+}
+
+fn text(code: RDKafkaErrorCode) -> String {
+    format!("{code:?}: {code}")
+}
+
+/// Tells whether an error is about the bytes of a record, so that no other try of the same bytes can help.
+fn is_refusal(code: RDKafkaErrorCode) -> bool {
+    matches!(
+        code,
+        RDKafkaErrorCode::MessageSizeTooLarge
+            | RDKafkaErrorCode::MessageBatchTooLarge
+            | RDKafkaErrorCode::InvalidMessage
+            | RDKafkaErrorCode::InvalidMessageSize
+            | RDKafkaErrorCode::InvalidRecord
+            | RDKafkaErrorCode::InvalidDifferentRecord
+            | RDKafkaErrorCode::InvalidTimestamp
+    )
+}

@@ -1,0 +1,192 @@
+//! Asks the brokers for the partitions of a topic and for their offsets.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{Partition, Topic};
+use rdkafka::config::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer, StreamConsumer};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::metadata::MetadataPartition;
+use rdkafka::{Offset as NativeOffset, TopicPartitionList};
+use tokio::time::Instant;
+
+use super::error::ReadError;
+use crate::client::{Closing, Context};
+use crate::connection::Connection;
+
+/// How long one question may take.
+const QUESTION: Duration = Duration::from_secs(4);
+
+/// How long a question is asked again while its answer is an error.
+const PATIENCE: Duration = Duration::from_secs(9);
+
+/// How long to wait before asking again.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// A consumer that several blocking questions may share.
+pub(crate) type Shared<T> = Arc<Closing<T>>;
+
+/// Makes the consumer that reads.
+pub(crate) fn committed(
+    connection: &Connection,
+    context: Context,
+) -> KafkaResult<Shared<StreamConsumer<Context>>> {
+    let mut config = config(connection);
+    config
+        // librdkafka assigns partitions only to a member of a group. It never joins, and never commits.
+        .set("group.id", "brew-replay")
+        .set("enable.auto.commit", "false")
+        .set("enable.auto.offset.store", "false")
+        .set("isolation.level", "read_committed")
+        // Records that were deleted while we read are passed over.
+        .set("auto.offset.reset", "earliest")
+        .set("enable.partition.eof", "true")
+        .set("check.crcs", "true")
+        .set("fetch.wait.max.ms", "100")
+        // A function may have 128 MB in all.
+        .set("queued.max.messages.kbytes", "16384")
+        .set("fetch.max.bytes", "8388608")
+        .set("fetch.queue.backoff.ms", "20");
+    let consumer = config.create_with_context(context)?;
+    Ok(Arc::new(Closing::new(consumer)))
+}
+
+/// Makes a consumer that also sees what is not committed yet, to ask it for offsets.
+pub(crate) fn uncommitted(
+    connection: &Connection,
+    context: Context,
+) -> KafkaResult<Shared<BaseConsumer<Context>>> {
+    let mut config = config(connection);
+    config.set("isolation.level", "read_uncommitted");
+    let consumer = config.create_with_context(context)?;
+    Ok(Arc::new(Closing::new(consumer)))
+}
+
+fn config(connection: &Connection) -> ClientConfig {
+    let mut config = connection.client_config();
+    config
+        .set("allow.auto.create.topics", "false")
+        .set("socket.timeout.ms", "10000")
+        .set("socket.connection.setup.timeout.ms", "4000")
+        .set("socket.keepalive.enable", "true")
+        .set("reconnect.backoff.ms", "50")
+        .set("reconnect.backoff.max.ms", "500");
+    config
+}
+
+/// Asks on a blocking thread, again and again until there is an answer or the patience is at an end.
+async fn ask<T: Send + 'static>(
+    question: impl Fn() -> KafkaResult<T> + Clone + Send + 'static,
+) -> KafkaResult<T> {
+    let give_up_at = Instant::now().checked_add(PATIENCE);
+    loop {
+        let answer = tokio::task::spawn_blocking(question.clone())
+            .await
+            .unwrap_or(Err(KafkaError::Canceled));
+        match answer {
+            Err(error) if is_lasting(&error) => return Err(error),
+            Err(_) if give_up_at.is_some_and(|at| Instant::now() < at) => {
+                tokio::time::sleep(AGAIN).await;
+            }
+            Ok(_) | Err(_) => return answer,
+        }
+    }
+}
+
+/// Tells whether asking again cannot help.
+pub(crate) fn is_lasting(error: &KafkaError) -> bool {
+    matches!(
+        error.rdkafka_error_code(),
+        Some(
+            RDKafkaErrorCode::TopicAuthorizationFailed
+                | RDKafkaErrorCode::ClusterAuthorizationFailed
+                | RDKafkaErrorCode::UnknownTopicOrPartition
+                | RDKafkaErrorCode::UnknownTopic
+                | RDKafkaErrorCode::UnknownPartition
+                | RDKafkaErrorCode::InvalidTopic
+        )
+    )
+}
+
+/// Returns the partitions of a topic; none when there is no such topic.
+pub(crate) async fn partitions<C>(
+    consumer: &Shared<C>,
+    topic: &Topic,
+) -> KafkaResult<Vec<Partition>>
+where
+    C: Consumer<Context> + Send + Sync + 'static,
+{
+    let consumer = Arc::clone(consumer);
+    let topic = topic.clone();
+    let found = ask(move || {
+        let metadata = consumer.fetch_metadata(Some(topic.as_str()), QUESTION)?;
+        let Some(found) = metadata.topics().first() else {
+            return Ok(Vec::new());
+        };
+        if let Some(error) = found.error() {
+            return Err(KafkaError::MetadataFetch(error.into()));
+        }
+        let numbers = found.partitions().iter().map(MetadataPartition::id);
+        Ok(numbers.filter_map(Partition::new).collect())
+    })
+    .await;
+    match found {
+        Err(error) if is_missing(&error) => Ok(Vec::new()),
+        Ok(_) | Err(_) => found,
+    }
+}
+
+/// Tells whether an error says that there is no such topic.
+pub(crate) fn is_missing(error: &KafkaError) -> bool {
+    matches!(
+        error.rdkafka_error_code(),
+        Some(
+            RDKafkaErrorCode::UnknownTopicOrPartition
+                | RDKafkaErrorCode::UnknownTopic
+                | RDKafkaErrorCode::UnknownPartition
+        )
+    )
+}
+
+/// Returns an offset of each partition: the first, the last (in the consumer's isolation), or the first of a time.
+///
+/// An answer of −1 means that there is none.
+pub(crate) async fn offsets<C>(
+    consumer: &Shared<C>,
+    topic: &Topic,
+    partitions: &[Partition],
+    wanted: NativeOffset,
+) -> KafkaResult<Vec<(Partition, i64)>>
+where
+    C: Consumer<Context> + Send + Sync + 'static,
+{
+    if partitions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let consumer = Arc::clone(consumer);
+    let topic = topic.clone();
+    let partitions = partitions.to_vec();
+    ask(move || {
+        let mut list = TopicPartitionList::with_capacity(partitions.len());
+        for partition in &partitions {
+            list.add_partition_offset(topic.as_str(), partition.get(), wanted)?;
+        }
+        let found = consumer.offsets_for_times(list, QUESTION)?;
+        let mut offsets = Vec::with_capacity(partitions.len());
+        for element in found.elements() {
+            element.error()?;
+            if let Some(partition) = Partition::new(element.partition()) {
+                offsets.push((partition, element.offset().to_raw().unwrap_or(-1)));
+            }
+        }
+        Ok(offsets)
+    })
+    .await
+}
+
+/// Puts an error into words that name the brokers.
+pub(crate) fn fault(connection: &Connection, context: &Context, error: &KafkaError) -> ReadError {
+    let trouble = &context.trouble;
+    ReadError::Fault(format!("{error}{trouble} ({connection})"))
+}
