@@ -34,7 +34,7 @@ pub struct Bucket {
     name: BucketName,
     sdk: Sdk,
     client: OnceCell<Client>,
-    /// Attempts of which it is not known whether they made their object: the next try goes on under the same id.
+    /// Attempts of which it is not known whether they made their object, given up calls among them: the next try goes on under the same id.
     unsettled: Mutex<HashMap<String, Uuid>>,
 }
 
@@ -226,25 +226,27 @@ impl Bucket {
         Ok(made_by.is_some_and(|made_by| *made_by == attempt.to_string()))
     }
 
+    /// Returns the id of the next try at an object: a new one, or that of an earlier try whose end is not known.
     fn attempt_at(&self, key: &str) -> Uuid {
-        let unsettled = self
-            .unsettled
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        unsettled.get(key).copied().unwrap_or_else(Uuid::new_v4)
-    }
-
-    /// Forgets an attempt whose end is known, and remembers one whose end is not.
-    fn remember<T>(&self, key: &str, attempt: Uuid, came: &Result<T, StoreFault>) {
         let mut unsettled = self
             .unsettled
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if came.is_ok() {
-            unsettled.remove(key);
-        } else if unsettled.len() < REMEMBERED {
+        if let Some(attempt) = unsettled.get(key) {
+            return *attempt;
+        }
+        let attempt = Uuid::new_v4();
+        if unsettled.len() < REMEMBERED {
             unsettled.insert(key.to_owned(), attempt);
         }
+        attempt
+    }
+
+    fn settle(&self, key: &str) {
+        self.unsettled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
     }
 
     async fn client(&self) -> &Client {
@@ -286,9 +288,9 @@ impl Objects for Bucket {
     /// the attempt's id in the object's metadata tells.
     async fn put_new(&self, key: &str, body: Vec<u8>) -> Result<Put, StoreFault> {
         let attempt = self.attempt_at(key);
-        let came = self.put_attempt(key, &body, attempt).await;
-        self.remember(key, attempt, &came);
-        came
+        let put = self.put_attempt(key, &body, attempt).await?;
+        self.settle(key);
+        Ok(put)
     }
 }
 
