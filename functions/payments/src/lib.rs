@@ -1,1 +1,24 @@
-//! To be written.
+//! The payments function: charges the payment in a record, or says why it could not.
+//!
+//! One package, deployed once per stage. The rules are pure ([`payment`], [`answer`], [`asking`], [`circuit`]); the HTTP adapter is
+//! [`gateway`]; [`charge`] joins them behind the trait that the batch loop calls.
+
+pub mod answer;
+pub mod asking;
+pub mod charge;
+pub mod circuit;
+pub mod gateway;
+pub mod payment;
+pub mod settings;
+pub mod token;
+pub mod url;
+
+pub use answer::{Answer, Asked, BodyEnd, Charged, Fault};
+pub use asking::AskFirst;
+pub use charge::Charge;
+pub use circuit::{Circuit, CircuitBreaker};
+pub use gateway::{Call, Gateway};
+pub use payment::{Payment, PaymentId};
+pub use settings::Settings;
+pub use token::{FixedToken, Token, TokenFault, TokenSource};
+pub use url::GatewayUrl;
