@@ -2,15 +2,38 @@
 //!
 //! Broker, object store, clock, marker directory and handler are arguments of the loop, so that a simulation can drive it.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::arithmetic_side_effects,
+        reason = "tests count on small numbers"
+    )
+)]
+
+pub mod batch;
 pub mod broker;
 pub mod clock;
 pub mod deadline;
 pub mod event;
+pub mod gate;
 pub mod handler;
 pub mod incidents;
+pub mod log;
+pub mod markers;
+pub mod memory;
 pub mod objects;
+pub mod outcome;
+pub mod panic;
+pub mod serve;
 pub mod settings;
+#[cfg(test)]
+mod sim;
+pub mod stage;
+pub mod stop;
+mod tally;
+pub mod turn;
 
+pub use batch::{BatchFailures, BatchLoop, InvocationError, Step};
 pub use broker::{Broker, ProduceError};
 pub use clock::{Clock, SystemClock};
 pub use deadline::Deadline;
@@ -18,4 +41,9 @@ pub use event::{Entry, Event, EventError, Undecodable};
 pub use handler::{Attempt, Handler, NoTimeLeft};
 pub use incidents::{Incidents, Recorded};
 pub use objects::{Objects, Put, StoreFault};
+pub use outcome::{Cause, Outcome};
+pub use serve::{serve, serve_batches};
 pub use settings::{SettingsError, SettingsReader};
+pub use stage::StageStep;
+pub use stop::Stop;
+pub use turn::Turn;

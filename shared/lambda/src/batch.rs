@@ -1,0 +1,457 @@
+//! The loop that runs one batch: keys beside each other, one key in order, and an answer in time.
+
+use std::collections::HashSet;
+use std::num::NonZeroU16;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use futures_util::future::FutureExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use pipeline::lanes::lanes;
+use pipeline::{BatchAnswer, Coordinates, Partition, Record, Timestamp, Topic};
+
+use crate::clock::Clock;
+use crate::deadline::Deadline;
+use crate::event::{Entry, Event, EventError, Undecodable, decode};
+use crate::memory::DoneMemory;
+use crate::outcome::{Cause, Outcome};
+use crate::panic::panic_message;
+use crate::stop::Stop;
+use crate::tally::Tally;
+use crate::turn::Turn;
+
+/// What one function does with one record; the loop around it is the same for all.
+pub trait Step: Send + Sync + 'static {
+    /// Is told that an invocation starts.
+    fn start(&self, now: Timestamp);
+
+    /// Takes one record to its end.
+    fn run(&self, record: &Record, turn: &Turn) -> impl Future<Output = Outcome> + Send;
+
+    /// Takes an entry of the event that is no record to its end.
+    fn run_undecodable(
+        &self,
+        entry: &Undecodable,
+        turn: &Turn,
+    ) -> impl Future<Output = Outcome> + Send;
+
+    /// Is called once when all records are through, before the answer.
+    fn finish(&self, turn: &Turn) -> impl Future<Output = ()> + Send;
+
+    /// Gives up what is still under way, so that it returns soon: the invocation is about to answer.
+    fn give_up(&self);
+
+    /// Returns how long before the deadline the last call may start, in milliseconds, without the time to produce.
+    fn call_limit_ms(&self) -> i64;
+}
+
+/// How an invocation says that records are not done: `BATCH_FAILURES`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchFailures {
+    /// It lists them, for a mapping with `ReportBatchItemFailures`.
+    Report,
+    /// It fails, for a mapping that ignores the answer and would lose them.
+    Raise,
+}
+
+impl std::str::FromStr for BatchFailures {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "report" => Ok(Self::Report),
+            "raise" => Ok(Self::Raise),
+            _ => Err("neither `report` nor `raise`"),
+        }
+    }
+}
+
+/// Why an invocation fails, which makes Lambda deliver its whole batch again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvocationError {
+    /// The event is none of Lambda's for Kafka.
+    #[error(transparent)]
+    Event(#[from] EventError),
+    /// No call can ever be made within the function's time.
+    #[error(
+        "the function's timeout leaves {left_ms} ms, and no call may start with less than {needed_ms} ms left: \
+         its limit (GATEWAY_TIMEOUT) and 5 s to produce; raise the function's timeout or lower GATEWAY_TIMEOUT"
+    )]
+    TimeoutTooShort {
+        /// What is left of the invocation at its start, in milliseconds.
+        left_ms: i64,
+        /// What one call needs, in milliseconds.
+        needed_ms: i64,
+    },
+    /// Records are handed back, and the mapping would ignore a list of them.
+    #[error(
+        "{count} of {of} records are handed back (BATCH_FAILURES=raise); the first because {first}"
+    )]
+    HandedBack {
+        /// How many.
+        count: usize,
+        /// Of how many.
+        of: usize,
+        /// Why the first.
+        first: String,
+    },
+    /// An entry that is not done has no offset to be listed by.
+    #[error("an entry of the event without partition and offset is not done, because {0}")]
+    Unnamed(String),
+}
+
+impl InvocationError {
+    /// Returns the error's name for Lambda's `errorType`.
+    pub const fn error_type(&self) -> &'static str {
+        match self {
+            Self::Event(_) => "InvalidEvent",
+            Self::TimeoutTooShort { .. } => "TimeoutTooShort",
+            Self::HandedBack { .. } => "RecordsHandedBack",
+            Self::Unnamed(_) => "EntryNotDone",
+        }
+    }
+}
+
+/// The longest time for which an answer is held after faults, in milliseconds.
+const LONGEST_HOLD_MS: i64 = 30_000;
+
+/// Runs batches, one invocation after the other, and remembers between them what is already done.
+#[derive(Debug)]
+pub struct BatchLoop<S, C> {
+    step: S,
+    clock: C,
+    batch_failures: BatchFailures,
+    stop: Stop,
+    memory: Mutex<DoneMemory>,
+    faults_in_a_row: Mutex<u32>,
+}
+
+/// One entry of the event on its way through the loop.
+struct Job<'a> {
+    entry: &'a Entry,
+    came: OnceLock<Outcome>,
+}
+
+impl<S: Step, C: Clock> BatchLoop<S, C> {
+    /// Joins a step with the clock and the way to answer.
+    pub fn new(step: S, clock: C, batch_failures: BatchFailures, switch: Stop) -> Self {
+        Self {
+            step,
+            clock,
+            batch_failures,
+            stop: switch,
+            memory: Mutex::new(DoneMemory::new()),
+            faults_in_a_row: Mutex::new(0),
+        }
+    }
+
+    /// Returns the step.
+    pub const fn step(&self) -> &S {
+        &self.step
+    }
+
+    /// Runs one invocation: the event as JSON, and the deadline header as it came.
+    pub async fn run(
+        &self,
+        payload: &str,
+        deadline_ms: u64,
+    ) -> Result<BatchAnswer, InvocationError> {
+        let started = self.clock.now();
+        let deadline = Deadline::from_header(deadline_ms, started);
+        let limit = self.step.call_limit_ms();
+        if !deadline.admits_any_call(limit) {
+            return Err(InvocationError::TimeoutTooShort {
+                left_ms: deadline.whole_ms(),
+                needed_ms: deadline.at().millis_since(deadline.last_call(limit)),
+            });
+        }
+        let event = decode(payload)?;
+        self.step.start(started);
+        let jobs: Vec<Job<'_>> = event
+            .entries
+            .iter()
+            .map(|entry| Job {
+                entry,
+                came: OnceLock::new(),
+            })
+            .collect();
+        let turn = Turn::new(deadline, started, partitions(&event));
+        self.run_jobs(&jobs, &turn).await;
+        self.conclude(&event, &jobs, &turn, started).await
+    }
+
+    /// Runs all jobs until they are through or the answer is due.
+    async fn run_jobs(&self, jobs: &[Job<'_>], turn: &Turn) {
+        let mut alone = Vec::new();
+        let mut of_records = Vec::new();
+        for job in jobs {
+            match job.entry {
+                Entry::Record(record) => of_records.push((job, record)),
+                Entry::Undecodable(_) => alone.push(vec![job]),
+            }
+        }
+        let by_key = lanes(of_records, |(_, record)| *record)
+            .into_iter()
+            .map(|lane| lane.into_iter().map(|(job, _)| job).collect());
+        let mut work: FuturesUnordered<_> = by_key
+            .chain(alone)
+            .map(|lane: Vec<&Job<'_>>| self.run_lane(lane, turn))
+            .collect();
+        let deadline = turn.deadline();
+        let mut stopping = self.stop.subscribe();
+        let mut given_up = false;
+        loop {
+            tokio::select! {
+                biased;
+                through = work.next() => if through.is_none() { return },
+                () = self.clock.sleep_until(deadline.wait_until()), if !given_up => {
+                    given_up = true;
+                    turn.close();
+                    self.step.give_up();
+                }
+                () = self.clock.sleep_until(deadline.answer_by()) => return,
+                () = stopping.stopped(), if !turn.is_closing() => turn.close(),
+            }
+        }
+    }
+
+    /// Runs the records of one key in order; after one is handed back the later ones are not run.
+    async fn run_lane(&self, lane: Vec<&Job<'_>>, turn: &Turn) {
+        let mut held_back = false;
+        for job in lane {
+            let outcome = if held_back {
+                Outcome::HandBack(Cause::KeyBefore)
+            } else {
+                self.run_job(job, turn).await
+            };
+            held_back |= matches!(outcome, Outcome::HandBack(_));
+            log_hand_back(job.entry, &outcome);
+            // The slot of a job is written here alone, once.
+            drop(job.came.set(outcome));
+        }
+    }
+
+    async fn run_job(&self, job: &Job<'_>, turn: &Turn) -> Outcome {
+        let run = async {
+            match job.entry {
+                Entry::Record(record) if self.was_done(record) => Outcome::DoneBefore,
+                Entry::Record(record) => self.step.run(record, turn).await,
+                Entry::Undecodable(entry) => self.step.run_undecodable(entry, turn).await,
+            }
+        };
+        match AssertUnwindSafe(run).catch_unwind().await {
+            Ok(outcome) => outcome,
+            Err(panic) => Outcome::HandBack(Cause::Broken(format!(
+                "the function panicked: {}",
+                panic_message(&*panic)
+            ))),
+        }
+    }
+
+    fn was_done(&self, record: &Record) -> bool {
+        let now = self.clock.now();
+        self.memory
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_done(&record.coordinates, record.timestamp, now)
+    }
+
+    /// Tallies, remembers, holds the answer when there was a fault, and answers.
+    async fn conclude(
+        &self,
+        event: &Event,
+        jobs: &[Job<'_>],
+        turn: &Turn,
+        started: Timestamp,
+    ) -> Result<BatchAnswer, InvocationError> {
+        let answer_by = turn.deadline().answer_by();
+        tokio::select! {
+            biased;
+            () = self.step.finish(turn) => {}
+            () = self.clock.sleep_until(answer_by) => {}
+        }
+        let unfinished = Outcome::HandBack(Cause::NoTime);
+        let outcomes: Vec<(&Entry, &Outcome)> = jobs
+            .iter()
+            .map(|job| {
+                let outcome = job.came.get().unwrap_or_else(|| {
+                    log_hand_back(job.entry, &unfinished);
+                    &unfinished
+                });
+                (job.entry, outcome)
+            })
+            .collect();
+        let answer = self.answer(&outcomes);
+        self.remember(&outcomes, &answer);
+        let held_ms = self.hold(&outcomes, answer_by).await;
+        let tally = Tally::of(&outcomes);
+        tracing::info!(
+            records = outcomes.len(),
+            handled = tally.handled,
+            forwarded = tally.forwarded,
+            dead_lettered = tally.dead_lettered,
+            done_before = tally.done_before,
+            waiting = tally.waiting,
+            faults = tally.faults,
+            headers_lost = event.headers_lost,
+            held_ms,
+            took_ms = self.clock.now().millis_since(started),
+            "batch"
+        );
+        answer
+    }
+
+    fn answer(&self, outcomes: &[(&Entry, &Outcome)]) -> Result<BatchAnswer, InvocationError> {
+        let mut handed_back = Vec::new();
+        let mut first = None;
+        for (entry, outcome) in outcomes {
+            let Outcome::HandBack(cause) = outcome else {
+                continue;
+            };
+            let Some(at) = coordinates(entry) else {
+                return Err(InvocationError::Unnamed(cause.to_string()));
+            };
+            first.get_or_insert(cause);
+            handed_back.push(at);
+        }
+        match (self.batch_failures, first) {
+            (BatchFailures::Raise, Some(cause)) => Err(InvocationError::HandedBack {
+                count: handed_back.len(),
+                of: outcomes.len(),
+                first: cause.to_string(),
+            }),
+            (BatchFailures::Raise | BatchFailures::Report, _) => {
+                Ok(BatchAnswer::handing_back(&handed_back))
+            }
+        }
+    }
+
+    /// Remembers what is done where it may be delivered again, and forgets the partitions that ended clean.
+    fn remember(
+        &self,
+        outcomes: &[(&Entry, &Outcome)],
+        answer: &Result<BatchAnswer, InvocationError>,
+    ) {
+        let now = self.clock.now();
+        let mut unclean: HashSet<(Topic, Partition)> = HashSet::new();
+        for (entry, outcome) in outcomes {
+            let at = coordinates(entry);
+            if answer.is_err() || matches!(outcome, Outcome::HandBack(_)) {
+                unclean.extend(at.map(|at| (at.topic, at.partition)));
+            }
+        }
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        for (entry, outcome) in outcomes {
+            let Entry::Record(Record {
+                coordinates,
+                timestamp,
+                ..
+            }) = entry
+            else {
+                continue;
+            };
+            if !unclean.contains(&(coordinates.topic.clone(), coordinates.partition)) {
+                memory.forget_partition(&coordinates.topic, coordinates.partition);
+            } else if !matches!(outcome, Outcome::HandBack(_)) {
+                memory.remember(coordinates, *timestamp, now);
+            }
+        }
+    }
+
+    /// Holds the answer 1, 2, 4 … 30 s while faults last, so that redelivery does not spin; returns for how long.
+    async fn hold(&self, outcomes: &[(&Entry, &Outcome)], answer_by: Timestamp) -> i64 {
+        let fault = outcomes
+            .iter()
+            .any(|(_, outcome)| matches!(outcome, Outcome::HandBack(cause) if cause.is_fault()));
+        let in_a_row = {
+            let mut in_a_row = self
+                .faults_in_a_row
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            *in_a_row = if fault { in_a_row.saturating_add(1) } else { 0 };
+            *in_a_row
+        };
+        let Some(doublings) = in_a_row.checked_sub(1) else {
+            return 0;
+        };
+        let hold_ms = 1_000_i64
+            .saturating_mul(1_i64.checked_shl(doublings.min(5)).unwrap_or(1))
+            .min(LONGEST_HOLD_MS);
+        let from = self.clock.now();
+        let mut stopping = self.stop.subscribe();
+        tokio::select! {
+            () = self.clock.sleep_until(from.plus_millis(hold_ms).min(answer_by)) => {}
+            () = stopping.stopped() => {}
+        }
+        self.clock.now().millis_since(from)
+    }
+}
+
+fn partitions(event: &Event) -> usize {
+    let distinct: HashSet<_> = event
+        .entries
+        .iter()
+        .map(|entry| match entry {
+            Entry::Record(record) => (
+                Some(&record.coordinates.topic),
+                Some(record.coordinates.partition),
+            ),
+            Entry::Undecodable(entry) => (entry.topic.as_ref(), entry.partition),
+        })
+        .collect();
+    distinct.len()
+}
+
+/// Returns what an entry is listed by in the answer.
+fn coordinates(entry: &Entry) -> Option<Coordinates> {
+    match entry {
+        Entry::Record(record) => Some(record.coordinates.clone()),
+        Entry::Undecodable(Undecodable {
+            topic,
+            partition,
+            offset,
+            ..
+        }) => Some(Coordinates {
+            topic: topic.clone()?,
+            partition: (*partition)?,
+            offset: (*offset)?,
+        }),
+    }
+}
+
+fn log_hand_back(entry: &Entry, outcome: &Outcome) {
+    let Outcome::HandBack(cause) = outcome else {
+        return;
+    };
+    let at = coordinates(entry);
+    let topic = at.as_ref().map_or("-", |at| at.topic.as_str());
+    let partition = at.as_ref().map(|at| at.partition.get());
+    let offset = at.as_ref().map(|at| at.offset.get());
+    match cause {
+        Cause::Broken(why) => tracing::error!(
+            kafka.topic = topic,
+            kafka.partition = partition,
+            kafka.offset = offset,
+            decision = "hand-back",
+            reason = cause.as_str(),
+            "{why}"
+        ),
+        Cause::Fault(_) | Cause::NotDue | Cause::NoTime | Cause::KeyBefore => tracing::warn!(
+            kafka.topic = topic,
+            kafka.partition = partition,
+            kafka.offset = offset,
+            decision = "hand-back",
+            reason = cause.as_str(),
+            "handed back: {cause}"
+        ),
+    }
+}
+
+/// Reads `CONCURRENCY`: how many records run at once, 1 to 1,000.
+pub fn concurrency(text: &str) -> Result<NonZeroU16, &'static str> {
+    text.parse::<u16>()
+        .ok()
+        .and_then(NonZeroU16::new)
+        .filter(|width| width.get() <= 1_000)
+        .ok_or("not a whole number from 1 to 1000")
+}
