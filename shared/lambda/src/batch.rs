@@ -1,7 +1,6 @@
 //! The loop that runs one batch: keys beside each other, one key in order, and an answer in time.
 
 use std::collections::HashSet;
-use std::num::NonZeroU16;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -12,7 +11,9 @@ use pipeline::{BatchAnswer, Coordinates, Partition, Record, Timestamp, Topic};
 
 use crate::clock::Clock;
 use crate::deadline::Deadline;
-use crate::event::{Entry, Event, EventError, Undecodable, decode};
+use crate::event::{Entry, Event, Undecodable, decode};
+use crate::hold::Hold;
+use crate::invocation::{BatchFailures, InvocationError};
 use crate::memory::DoneMemory;
 use crate::outcome::{Cause, Outcome};
 use crate::panic::panic_message;
@@ -45,76 +46,6 @@ pub trait Step: Send + Sync + 'static {
     fn call_limit_ms(&self) -> i64;
 }
 
-/// How an invocation says that records are not done: `BATCH_FAILURES`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BatchFailures {
-    /// It lists them, for a mapping with `ReportBatchItemFailures`.
-    Report,
-    /// It fails, for a mapping that ignores the answer and would lose them.
-    Raise,
-}
-
-impl std::str::FromStr for BatchFailures {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "report" => Ok(Self::Report),
-            "raise" => Ok(Self::Raise),
-            _ => Err("neither `report` nor `raise`"),
-        }
-    }
-}
-
-/// Why an invocation fails, which makes Lambda deliver its whole batch again.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvocationError {
-    /// The event is none of Lambda's for Kafka.
-    #[error(transparent)]
-    Event(#[from] EventError),
-    /// No call can ever be made within the function's time.
-    #[error(
-        "the function's timeout leaves {left_ms} ms, and no call may start with less than {needed_ms} ms left: \
-         its limit (GATEWAY_TIMEOUT) and 5 s to produce; raise the function's timeout or lower GATEWAY_TIMEOUT"
-    )]
-    TimeoutTooShort {
-        /// What is left of the invocation at its start, in milliseconds.
-        left_ms: i64,
-        /// What one call needs, in milliseconds.
-        needed_ms: i64,
-    },
-    /// Records are handed back, and the mapping would ignore a list of them.
-    #[error(
-        "{count} of {of} records are handed back (BATCH_FAILURES=raise); the first because {first}"
-    )]
-    HandedBack {
-        /// How many.
-        count: usize,
-        /// Of how many.
-        of: usize,
-        /// Why the first.
-        first: String,
-    },
-    /// An entry that is not done has no offset to be listed by.
-    #[error("an entry of the event without partition and offset is not done, because {0}")]
-    Unnamed(String),
-}
-
-impl InvocationError {
-    /// Returns the error's name for Lambda's `errorType`.
-    pub const fn error_type(&self) -> &'static str {
-        match self {
-            Self::Event(_) => "InvalidEvent",
-            Self::TimeoutTooShort { .. } => "TimeoutTooShort",
-            Self::HandedBack { .. } => "RecordsHandedBack",
-            Self::Unnamed(_) => "EntryNotDone",
-        }
-    }
-}
-
-/// The longest time for which an answer is held after faults, in milliseconds.
-const LONGEST_HOLD_MS: i64 = 30_000;
-
 /// Runs batches, one invocation after the other, and remembers between them what is already done.
 #[derive(Debug)]
 pub struct BatchLoop<S, C> {
@@ -123,7 +54,7 @@ pub struct BatchLoop<S, C> {
     batch_failures: BatchFailures,
     stop: Stop,
     memory: Mutex<DoneMemory>,
-    faults_in_a_row: Mutex<u32>,
+    hold: Hold,
 }
 
 /// One entry of the event on its way through the loop.
@@ -141,7 +72,7 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
             batch_failures,
             stop: switch,
             memory: Mutex::new(DoneMemory::new()),
-            faults_in_a_row: Mutex::new(0),
+            hold: Hold::default(),
         }
     }
 
@@ -283,7 +214,10 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
             .collect();
         let answer = self.answer(&outcomes);
         self.remember(&outcomes, &answer);
-        let held_ms = self.hold(&outcomes, answer_by).await;
+        let planned = self
+            .hold
+            .after(outcomes.iter().map(|(_, outcome)| *outcome));
+        let held_ms = self.sleep_at_most(planned, answer_by).await;
         let tally = Tally::of(&outcomes);
         tracing::info!(
             records = outcomes.len(),
@@ -358,25 +292,11 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
         }
     }
 
-    /// Holds the answer 1, 2, 4 … 30 s while faults last, so that redelivery does not spin; returns for how long.
-    async fn hold(&self, outcomes: &[(&Entry, &Outcome)], answer_by: Timestamp) -> i64 {
-        let fault = outcomes
-            .iter()
-            .any(|(_, outcome)| matches!(outcome, Outcome::HandBack(cause) if cause.is_fault()));
-        let in_a_row = {
-            let mut in_a_row = self
-                .faults_in_a_row
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            *in_a_row = if fault { in_a_row.saturating_add(1) } else { 0 };
-            *in_a_row
-        };
-        let Some(doublings) = in_a_row.checked_sub(1) else {
+    /// Holds the answer, unless the process is told to stop; returns for how long, in milliseconds.
+    async fn sleep_at_most(&self, hold_ms: i64, answer_by: Timestamp) -> i64 {
+        if hold_ms == 0 {
             return 0;
-        };
-        let hold_ms = 1_000_i64
-            .saturating_mul(1_i64.checked_shl(doublings.min(5)).unwrap_or(1))
-            .min(LONGEST_HOLD_MS);
+        }
         let from = self.clock.now();
         let mut stopping = self.stop.subscribe();
         tokio::select! {
@@ -445,13 +365,4 @@ fn log_hand_back(entry: &Entry, outcome: &Outcome) {
             "handed back: {cause}"
         ),
     }
-}
-
-/// Reads `CONCURRENCY`: how many records run at once, 1 to 1,000.
-pub fn concurrency(text: &str) -> Result<NonZeroU16, &'static str> {
-    text.parse::<u16>()
-        .ok()
-        .and_then(NonZeroU16::new)
-        .filter(|width| width.get() <= 1_000)
-        .ok_or("not a whole number from 1 to 1000")
 }

@@ -7,8 +7,9 @@ use lambda_runtime::{Context, Diagnostic, LambdaEvent, service_fn};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::batch::{BatchLoop, InvocationError, Step};
+use crate::batch::{BatchLoop, Step};
 use crate::clock::Clock;
+use crate::invocation::InvocationError;
 use crate::stop::Stop;
 
 /// How long after the last invocation a stopped process lingers, so that its answer is on the wire.

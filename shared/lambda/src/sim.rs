@@ -1,5 +1,6 @@
 //! A small world for tests of the loop: a clock that is moved, a broker and a store in memory, a handler that does as its record says.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,9 +14,10 @@ use pipeline::{
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-use crate::batch::{BatchFailures, BatchLoop};
+use crate::batch::BatchLoop;
 use crate::gate::Gate;
 use crate::incidents::Incidents;
+use crate::invocation::BatchFailures;
 use crate::markers::Markers;
 use crate::stage::StageStep;
 use crate::stop::Stop;
@@ -127,15 +129,17 @@ impl Broker for Seen {
 
 impl Objects for Seen {
     async fn put_new(&self, key: &str, body: Vec<u8>) -> Result<Put, StoreFault> {
-        if *self.store_away.lock().unwrap() {
+        let away = *self.store_away.lock().unwrap();
+        if away {
             return Err(StoreFault("bucket b: 503".to_owned()));
         }
-        let mut objects = self.objects.lock().unwrap();
-        if objects.contains_key(key) {
-            return Ok(Put::Existed);
+        match self.objects.lock().unwrap().entry(key.to_owned()) {
+            Entry::Occupied(_) => Ok(Put::Existed),
+            Entry::Vacant(place) => {
+                place.insert(body);
+                Ok(Put::Created)
+            }
         }
-        objects.insert(key.to_owned(), body);
-        Ok(Put::Created)
     }
 }
 

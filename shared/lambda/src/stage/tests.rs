@@ -1,4 +1,4 @@
-use crate::batch::BatchFailures::{Raise, Report};
+use crate::invocation::BatchFailures::{Raise, Report};
 use crate::sim::{Weather, World, text};
 
 const MINUTE: u64 = 60;
