@@ -1,1 +1,17 @@
-//! To be written.
+//! Dead letters back to the main topic: an operator's tool, bounded in memory and time.
+//!
+//! The rules (what is asked, what is selected, how a record goes back, what is counted) are `pipeline::replay`; here is what reads and produces.
+
+mod chunk;
+pub mod dead_letters;
+mod error;
+pub mod kafka_topic;
+mod pace;
+mod run;
+pub mod settings;
+
+pub use dead_letters::{Chunk, DeadLetters, Entry, Reading, SourceError};
+pub use error::ReplayError;
+pub use kafka_topic::KafkaTopics;
+pub use run::Replay;
+pub use settings::Settings;

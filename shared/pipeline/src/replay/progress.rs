@@ -51,6 +51,20 @@ impl Progress {
         }
     }
 
+    /// Keeps to the stretches that hold these places.
+    pub fn keep_to(&mut self, places: &BTreeSet<(Partition, Offset)>) {
+        for (partition, lane) in &mut self.lanes {
+            let of_partition = places
+                .range((*partition, Offset::FIRST)..)
+                .take_while(|(other, _)| other == partition)
+                .map(|(_, offset)| *offset);
+            let (first, last) = (of_partition.clone().next(), of_partition.last());
+            let behind_last = last.map(|last| after(last).unwrap_or(lane.end));
+            lane.next = first.map_or(lane.end, |first| lane.next.max(first));
+            lane.end = behind_last.map_or(lane.end, |behind| lane.end.min(behind));
+        }
+    }
+
     /// Walks over what is done beyond the first offset that is not.
     pub fn done_ahead(&self) -> impl Iterator<Item = (Partition, Offset)> {
         self.done_ahead.iter().copied()

@@ -54,14 +54,14 @@ impl Matched {
         }
     }
 
-    /// Takes what is counted of a record whose headers cannot be read.
-    pub const fn unreadable(at: Coordinates, time: Timestamp, bytes: u64) -> Self {
+    /// Takes what is counted of a record whose headers cannot be read; how long its value is, is not known.
+    pub const fn unreadable(at: Coordinates, time: Timestamp) -> Self {
         Self {
             at,
             time,
             class: Told::Unknown,
             code: Told::Unknown,
-            bytes,
+            bytes: 0,
         }
     }
 
