@@ -45,9 +45,7 @@ pub enum Alone {
     No,
 }
 
-/// A record that runs: what [`Markers::begin`] gives and [`Markers::end`] or [`Markers::hung`] takes.
-///
-/// One that is dropped says nothing about its record: the handler was given up before it could conclude.
+/// A record that runs: what [`Markers::begin`] gives, and [`Markers::end`], [`Markers::let_go`] or [`Markers::hung`] takes.
 #[derive(Debug)]
 #[must_use = "a record that runs ends, or hangs"]
 pub struct Running {
@@ -133,6 +131,13 @@ impl Markers {
         let mut state = self.state();
         state.close(number, Own::end);
         state.deaths.clear(&record);
+    }
+
+    /// Notes that a record was let go before it really ran: that says nothing about it.
+    pub fn let_go(&self, running: Running) {
+        let Running { number, record } = running;
+        drop(record);
+        self.state().close(number, Own::end);
     }
 
     /// Notes that a record's handler did not come back before the deadline: that counts like a death of a record that ran so.

@@ -161,11 +161,12 @@ fn bury(path: &Path) {
     }
 }
 
+/// Adds a note on a line of its own: the process may have died in the middle of its last one.
 fn append(path: &Path, note: &Note) -> io::Result<()> {
     OpenOptions::new()
         .append(true)
         .open(path)?
-        .write_all(note.to_string().as_bytes())
+        .write_all(format!("\n{note}").as_bytes())
 }
 
 /// Tells whether a death is too old to count; one from the future is no better.

@@ -113,6 +113,12 @@ impl Own {
         Some(self)
     }
 
+    /// Lets every further write fail as on a full disk.
+    #[cfg(test)]
+    pub(super) fn fill_up(&mut self) {
+        self.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    }
+
     fn write(&mut self, note: &Note) -> io::Result<()> {
         if self.is_broken {
             return Err(io::Error::other("an earlier write failed"));
