@@ -118,6 +118,21 @@ impl<T: TokenSource, C: Clock> Charge<T, C> {
         answered.map_err(NotCharged::Failed)
     }
 
+    /// Takes the token out of the message, and tells when our credentials are at fault.
+    async fn verdict(&self, mut failure: Failure, payment: &Payment) -> Verdict {
+        let masker = self.tokens.masker().await;
+        failure.message = masker.bounded(&failure.message);
+        if failure.code == ErrorCode::ProviderUnauthorized {
+            tracing::error!(
+                payment.id = masker.line(payment.id().as_str()),
+                error.code = failure.code.as_str(),
+                error.message = masker.line(&failure.message),
+                "the provider refuses our credentials, not the payment: check GATEWAY_TOKEN or GATEWAY_TOKEN_SECRET_ARN"
+            );
+        }
+        failure.into()
+    }
+
     /// Returns the pass for this attempt's calls: retry stages always try and need none.
     fn pass(&self, attempt: &Attempt) -> Result<Option<Pass<'_>>, Failure> {
         let Some(circuit) = self.circuit.as_ref().filter(|_| !attempt.on_retry_stage) else {
@@ -150,16 +165,7 @@ impl<T: TokenSource, C: Clock> Handler for Charge<T, C> {
         match self.charge(&visit, ask_first).await {
             Ok(()) => Ok(Verdict::Done),
             Err(NotCharged::NoTimeLeft) => Err(NoTimeLeft),
-            Err(NotCharged::Failed(failure)) => {
-                if failure.code == ErrorCode::ProviderUnauthorized {
-                    tracing::error!(
-                        payment.id = %payment.id(),
-                        error.code = %failure.code,
-                        "the provider refuses our credentials: check GATEWAY_TOKEN or the secret of GATEWAY_TOKEN_SECRET_ARN"
-                    );
-                }
-                Ok(failure.into())
-            }
+            Err(NotCharged::Failed(failure)) => Ok(self.verdict(failure, &payment).await),
         }
     }
 

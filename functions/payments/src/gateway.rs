@@ -246,3 +246,6 @@ fn root_of(error: &dyn std::error::Error) -> String {
     }
     root.to_string()
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,8 @@ pub mod charge;
 pub mod circuit;
 pub mod gateway;
 pub mod payment;
+#[cfg(test)]
+pub(crate) mod provider;
 pub mod settings;
 pub mod token;
 pub mod url;

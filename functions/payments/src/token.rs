@@ -68,23 +68,12 @@ pub(crate) struct Tokens<T> {
     held: Mutex<Option<Held>>,
 }
 
-/// A token, what takes it out of messages, and how often it had been read before.
+/// A token, the one before it, and how often it had been read before.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub(crate) token: Option<Token>,
-    pub(crate) masker: Masker,
+    replaced: Option<Token>,
     reading: u64,
-}
-
-impl Held {
-    fn new(token: Option<Token>, reading: u64) -> Self {
-        let secret = token.as_ref().map(|token| token.secret().to_owned());
-        Self {
-            token,
-            masker: Masker::with_secrets(secret),
-            reading,
-        }
-    }
 }
 
 impl<T: TokenSource> Tokens<T> {
@@ -101,7 +90,11 @@ impl<T: TokenSource> Tokens<T> {
         if let Some(held) = held.as_ref() {
             return Ok(held.clone());
         }
-        let first = Held::new(self.source.read().await?, 0);
+        let first = Held {
+            token: self.source.read().await?,
+            replaced: None,
+            reading: 0,
+        };
         *held = Some(first.clone());
         Ok(first)
     }
@@ -114,12 +107,26 @@ impl<T: TokenSource> Tokens<T> {
         {
             return Ok(held.clone());
         }
-        let next = Held::new(
-            self.source.read().await?,
-            refused.reading.saturating_add(1),
-        );
+        let next = Held {
+            token: self.source.read().await?,
+            replaced: refused.token.clone(),
+            reading: refused.reading.saturating_add(1),
+        };
         *held = Some(next.clone());
         Ok(next)
+    }
+
+    /// Returns what takes the token out of messages, and the one before it, which calls still under way may have sent.
+    pub(crate) async fn masker(&self) -> Masker {
+        let held = self.held.lock().await.clone();
+        let tokens = held.map(|held| [held.token, held.replaced]);
+        Masker::with_secrets(
+            tokens
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|token| token.secret().to_owned()),
+        )
     }
 }
 
