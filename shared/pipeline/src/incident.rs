@@ -18,11 +18,10 @@ use crate::spill::RawSpill;
 ///
 /// The fields stand in the object in this order and are left out when they are not known. All text is masked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Incident {
     /// Where the object lies; not part of it.
     #[serde(skip)]
-    object_key: String,
+    pub(crate) object_key: String,
     /// The dead-letter topic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dlq_topic: Option<String>,

@@ -19,10 +19,14 @@ pub struct Masker {
 }
 
 /// What stands in the place of a secret.
-pub const MASK: &str = "[masked]";
+pub const MASK: &str = "***";
 
 /// The longest line, in bytes.
 pub const LINE_LIMIT: usize = 1_024;
+
+/// How much of a text is looked at for a line, in bytes, and how much of its end is left out, where a secret may be cut in two.
+const WINDOW: usize = 16 << 10;
+const GUARD: usize = 1 << 10;
 
 /// Masking may bring two parts of a text together that form a secret of their own; so often it is looked at again.
 const ROUNDS: usize = 4;
@@ -49,12 +53,12 @@ impl Masker {
 
     /// Returns the text on one line: secrets masked, then control characters as one space, then cut to 1,024 bytes on a character boundary.
     pub fn line(&self, text: &str) -> String {
-        self.bounded(&fold(&self.text(text)))
+        self.bounded(&fold(&self.head(text)))
     }
 
     /// Returns the text with its secrets masked, cut to 1,024 bytes on a character boundary; line breaks stay.
     pub fn bounded(&self, text: &str) -> String {
-        let mut bounded = self.text(text);
+        let mut bounded = self.head(text);
         bounded.truncate(boundary(&bounded, LINE_LIMIT));
         // A cut can make a secret of what was none: the first 16 of 20 digits. It lies at the end.
         while let Some(secret) = self.secrets_in(&bounded).first() {
@@ -74,6 +78,21 @@ impl Masker {
             masked = replaced(&masked, &secrets);
         }
         masked
+    }
+
+    /// Returns the masked text, of a long one only its beginning.
+    fn head(&self, text: &str) -> String {
+        if text.len() <= WINDOW {
+            return self.text(text);
+        }
+        let window = text.get(..boundary(text, WINDOW)).unwrap_or_default();
+        let end = boundary(window, WINDOW.saturating_sub(GUARD));
+        let across = self
+            .secrets_in(window)
+            .into_iter()
+            .find(|secret| secret.contains(&end));
+        let (end, mask) = across.map_or((end, ""), |secret| (secret.start, MASK));
+        self.text(window.get(..end).unwrap_or_default()) + mask
     }
 
     /// Returns where secrets stand, in order, none overlapping another.
@@ -105,10 +124,12 @@ fn touches_any(ordered: &[Range<usize>], range: &Range<usize>) -> bool {
         .is_some_and(|other| other.start < range.end)
 }
 
-/// Tells whether a range that touches a mask holds nothing else: a piece of the mask itself, or a value that begins with it.
+/// Tells whether a range that touches a mask holds nothing else to hide: a piece of the mask itself, or a value that is a mask and what follows it.
 fn only_masks(text: &str, range: &Range<usize>) -> bool {
-    text.get(range.clone())
-        .is_some_and(|piece| piece.starts_with(MASK) || MASK.contains(piece))
+    text.get(range.clone()).is_some_and(|piece| {
+        let after = piece.strip_prefix(MASK);
+        MASK.contains(piece) || after.is_some_and(|after| !after.starts_with(char::is_alphanumeric))
+    })
 }
 
 /// Joins ranges that overlap.

@@ -15,6 +15,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
         match byte {
             b'0'..=b'9' => chain.digit(at, byte),
             b' ' | b'-' if chain.ends_at(at) => chain.separator(),
+            _ if chain.sums.is_empty() => {}
             _ => chain.finish(&mut found),
         }
     }
