@@ -92,17 +92,13 @@ impl Posts {
     /// Takes an alert: the first of its kind is to be posted at once, the others are held.
     pub fn raised(&mut self, incident: &Incident, text: String) -> Option<Post> {
         let kind = (incident.class(), incident.code());
-        match self.kinds.get_mut(&kind) {
-            Some(held) => {
-                held.count = held.count.saturating_add(1);
-                held.last = text;
-                None
-            }
-            None => {
-                self.kinds.insert(kind, Held::default());
-                Some(post(kind, 1, text))
-            }
+        if let Some(held) = self.kinds.get_mut(&kind) {
+            held.count = held.count.saturating_add(1);
+            held.last = text;
+            return None;
         }
+        self.kinds.insert(kind, Held::default());
+        Some(post(kind, 1, text))
     }
 
     /// Ends the invocation: one post for each kind of which alerts were held. The next alert of each kind is a first one again.

@@ -11,7 +11,7 @@ use crate::failure::{DlqReason, ErrorClass, ErrorCode};
 use crate::headers::{Headers, names};
 use crate::mask::Masker;
 use crate::outgoing::Outgoing;
-use crate::record::{Coordinates, Record, Timestamp};
+use crate::record::{Coordinates, Offset, Partition, Record, Timestamp};
 use crate::spill::RawSpill;
 
 /// One dead letter, told without its payload; a pure function of the record in the dead-letter topic.
@@ -148,8 +148,8 @@ impl Incident {
                 spill.file_name()
             ),
             dlq_topic: spill.topic.map(|topic| topic.as_str().to_owned()),
-            dlq_partition: spill.partition.map(|partition| partition.get()),
-            dlq_offset: spill.offset.map(|offset| offset.get()),
+            dlq_partition: spill.partition.map(Partition::get),
+            dlq_offset: spill.offset.map(Offset::get),
             spill: Some(spill.key()),
             error_class: Some(ErrorClass::Permanent.as_str().to_owned()),
             error_code: Some(ErrorCode::PayloadMalformed.as_str().to_owned()),
@@ -286,11 +286,11 @@ fn told_key(key: Option<&Bytes>, masker: &Masker) -> (Option<String>, Option<Str
     }
     // Base64 would carry a secret past everyone who looks for one: such a key is told as text with its odd bytes replaced.
     let lossy = String::from_utf8_lossy(key);
-    let masked = masker.text(&lossy);
-    if masked == lossy {
+    let told = masker.text(&lossy);
+    if told == lossy {
         (None, Some(STANDARD.encode(key)))
     } else {
-        (Some(masked), None)
+        (Some(told), None)
     }
 }
 

@@ -2,7 +2,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::headers::Header;
-use crate::record::{Offset, Partition};
 
 const TIME: i64 = 1_755_933_141_805;
 
