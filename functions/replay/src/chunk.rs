@@ -2,16 +2,16 @@
 
 use std::fmt;
 use std::pin::pin;
+use std::task::Poll;
 
 use futures_util::future::BoxFuture;
-use futures_util::poll;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use lambda::{Broker, Clock, Deadline, ProduceError};
+use futures_util::{FutureExt, poll};
+use lambda::{Broker, Clock, Deadline, ProduceError, Stop};
 use pipeline::replay::{
     Fate, Judgement, Limit, Matched, Progress, Request, Returning, Stopped, Tally,
 };
 use pipeline::{Coordinates, Masker, Outgoing, Record, Timestamp};
-use std::task::Poll;
 
 use crate::dead_letters::Entry;
 use crate::pace::Pace;
@@ -23,6 +23,7 @@ pub(crate) struct Bench<'a, B, C: Clock> {
     pub(crate) masker: &'a Masker,
     pub(crate) request: &'a Request,
     pub(crate) pace: Pace<C>,
+    pub(crate) stop: &'a Stop,
     pub(crate) deadline: Deadline,
     /// The last moment at which a produce may start.
     pub(crate) last_start: Timestamp,
@@ -92,6 +93,24 @@ impl<B: Broker, C: Clock> Bench<'_, B, C> {
         stopped
     }
 
+    /// Says why nothing more may start, if so.
+    pub(crate) fn must_stop(&self) -> Option<Stopped> {
+        let mut stopping = self.stop.subscribe();
+        if stopping.stopped().now_or_never().is_some() {
+            return Some(Stopped::Told);
+        }
+        (self.clock.now() >= self.last_start).then_some(Stopped::Deadline)
+    }
+
+    /// Waits until nothing more may start.
+    pub(crate) async fn until_must_stop(&self) {
+        let mut stopping = self.stop.subscribe();
+        tokio::select! {
+            () = stopping.stopped() => {}
+            () = self.clock.sleep_until(self.last_start) => {}
+        }
+    }
+
     fn judge(&self, entry: &Entry) -> Judgement {
         let selection = &self.request.selection;
         match entry {
@@ -139,8 +158,8 @@ impl<B: Broker, C: Clock> Work<'_, B, C> {
             if let Some(fault) = &self.fault {
                 return Some(Stopped::Broker(fault.clone()));
             }
-            if bench.clock.now() >= bench.last_start {
-                return Some(Stopped::Deadline);
+            if let Some(stopped) = bench.must_stop() {
+                return Some(stopped);
             }
             if self.under_way.len() >= bench.concurrency {
                 self.note_next().await;
@@ -166,13 +185,15 @@ impl<B: Broker, C: Clock> Work<'_, B, C> {
         None
     }
 
-    /// Waits until a time, or until a fault comes to light.
+    /// Waits until a time, or until a fault comes to light or the process is told to stop.
     async fn wait_until(&mut self, time: Timestamp) {
+        let mut stopping = self.bench.stop.subscribe();
         let mut waiting = pin!(self.bench.clock.sleep_until(time));
         while self.fault.is_none() {
             tokio::select! {
                 Some(produced) = self.under_way.next() => self.conclude(produced),
                 () = &mut waiting => return,
+                () = stopping.stopped() => return,
             }
         }
     }

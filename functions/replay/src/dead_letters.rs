@@ -32,12 +32,12 @@ pub trait Reading: Send {
     fn start_at(&mut self, left: &Progress)
     -> impl Future<Output = Result<(), SourceError>> + Send;
 
-    /// Reads the next records, at most 500 and at most so many bytes as memory bears, and waits for the first no longer than until `by`.
+    /// Reads the next records, at most [`Chunk::MOST`] and only so many bytes as memory bears, until `until` is over.
     ///
     /// An empty chunk says nothing about the end: only positions do.
     fn next_chunk(
         &mut self,
-        by: Timestamp,
+        until: impl Future<Output = ()> + Send,
     ) -> impl Future<Output = Result<Chunk, SourceError>> + Send;
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use kafka::{ChunkLimit, Connection, Position, Read, ReadError, Reader, Unreadable};
-use lambda::Clock;
 use pipeline::replay::{Lane, Progress};
 use pipeline::{Offset, Partition, Timestamp, Topic};
 
@@ -17,37 +16,34 @@ const CHUNK: ChunkLimit = ChunkLimit {
 
 /// Topics of dead letters in Kafka.
 #[derive(Clone, Debug)]
-pub struct KafkaTopics<C> {
+pub struct KafkaTopics {
     connection: Connection,
-    clock: C,
 }
 
 /// A topic of dead letters in Kafka that is being read.
 #[derive(Debug)]
-pub struct KafkaReading<C> {
+pub struct KafkaReading {
     reader: Reader,
-    clock: C,
 }
 
-impl<C: Clock> KafkaTopics<C> {
+impl KafkaTopics {
     /// Reads by this connection.
-    pub const fn new(connection: Connection, clock: C) -> Self {
-        Self { connection, clock }
+    pub const fn new(connection: Connection) -> Self {
+        Self { connection }
     }
 }
 
-impl<C: Clock> DeadLetters for KafkaTopics<C> {
-    type Reading = KafkaReading<C>;
+impl DeadLetters for KafkaTopics {
+    type Reading = KafkaReading;
 
-    async fn open(&self, topic: &Topic) -> Result<KafkaReading<C>, SourceError> {
+    async fn open(&self, topic: &Topic) -> Result<KafkaReading, SourceError> {
         Ok(KafkaReading {
             reader: Reader::open(&self.connection, topic).await?,
-            clock: self.clock.clone(),
         })
     }
 }
 
-impl<C: Clock> Reading for KafkaReading<C> {
+impl Reading for KafkaReading {
     fn held(&self) -> BTreeMap<Partition, Lane> {
         let ranges = self.reader.ranges().iter();
         ranges
@@ -83,11 +79,11 @@ impl<C: Clock> Reading for KafkaReading<C> {
         Ok(())
     }
 
-    async fn next_chunk(&mut self, by: Timestamp) -> Result<Chunk, SourceError> {
-        let chunk = self
-            .reader
-            .next_chunk(CHUNK, self.clock.sleep_until(by))
-            .await?;
+    async fn next_chunk(
+        &mut self,
+        until: impl Future<Output = ()> + Send,
+    ) -> Result<Chunk, SourceError> {
+        let chunk = self.reader.next_chunk(CHUNK, until).await?;
         Ok(Chunk {
             entries: chunk.records.into_iter().map(Entry::from).collect(),
             positions: positions(chunk.positions),

@@ -8,10 +8,12 @@ mod error;
 pub mod kafka_topic;
 mod pace;
 mod run;
+mod serve;
 pub mod settings;
 
 pub use dead_letters::{Chunk, DeadLetters, Entry, Reading, SourceError};
 pub use error::ReplayError;
 pub use kafka_topic::KafkaTopics;
 pub use run::Replay;
+pub use serve::serve;
 pub use settings::Settings;

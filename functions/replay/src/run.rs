@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use lambda::{Broker, Clock, Deadline};
+use lambda::{Broker, Clock, Deadline, Stop};
 use pipeline::replay::{Answer, Progress, Request, Stopped, Tally, Terms};
 use pipeline::{Masker, Timestamp};
-use serde_json::Value;
 use uuid::Uuid;
 
 use crate::chunk::Bench;
@@ -20,6 +19,7 @@ pub struct Replay<B, D, C> {
     broker: B,
     dead_letters: D,
     clock: C,
+    stop: Stop,
     masker: Masker,
 }
 
@@ -39,20 +39,26 @@ impl<B: Broker, D: DeadLetters, C: Clock> Replay<B, D, C> {
     const READ_MS: i64 = Deadline::WAIT_MS.saturating_add(Deadline::ANSWER_MS);
 
     /// Joins what a replay works with.
-    pub fn new(settings: Settings, broker: B, dead_letters: D, clock: C) -> Self {
+    pub fn new(settings: Settings, broker: B, dead_letters: D, clock: C, stop: Stop) -> Self {
         Self {
             settings,
             broker,
             dead_letters,
             clock,
+            stop,
             masker: Masker::default(),
         }
+    }
+
+    /// Returns the time by the clock that the replay goes by.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Does what a payload asks for, as far as the time allows.
     ///
     /// Fails before anything is published; once it has begun, whatever stops it stands in the answer.
-    pub async fn run(&self, payload: &Value, deadline: Deadline) -> Result<Answer, ReplayError> {
+    pub async fn run(&self, payload: &str, deadline: Deadline) -> Result<Answer, ReplayError> {
         let began = self.clock.now();
         let result = self.try_run(payload, deadline).await;
         let duration_ms = self.clock.now().millis_since(began);
@@ -68,7 +74,7 @@ impl<B: Broker, D: DeadLetters, C: Clock> Replay<B, D, C> {
         result
     }
 
-    async fn try_run(&self, payload: &Value, deadline: Deadline) -> Result<Answer, ReplayError> {
+    async fn try_run(&self, payload: &str, deadline: Deadline) -> Result<Answer, ReplayError> {
         let request = Request::read(
             payload,
             &Terms {
@@ -132,17 +138,17 @@ impl<B: Broker, D: DeadLetters, C: Clock> Replay<B, D, C> {
             clock: &self.clock,
             masker: &self.masker,
             request,
+            stop: &self.stop,
             pace: Pace::new(request.rate, self.clock.clone()),
             deadline,
             last_start,
             concurrency: self.settings.concurrency.get().into(),
         };
         while !progress.is_complete() {
-            if self.clock.now() >= last_start {
-                return Some(Stopped::Deadline);
+            if let Some(stopped) = bench.must_stop() {
+                return Some(stopped);
             }
-            let next_chunk = reading.next_chunk(last_start);
-            let chunk = match next_chunk.await {
+            let chunk = match reading.next_chunk(bench.until_must_stop()).await {
                 Ok(chunk) => chunk,
                 Err(error) => return Some(Stopped::Broker(error.to_string())),
             };
@@ -171,19 +177,19 @@ impl<B: Broker, D: DeadLetters, C: Clock> Replay<B, D, C> {
         }
     }
 
-    fn tell_start(&self, request: &Request, payload: &Value) {
-        let mut asked = payload.clone();
+    fn tell_start(&self, request: &Request, payload: &str) {
         // A token holds what may have to be masked in a form in which it is not seen.
-        if let Some(token) = asked.get_mut("resume") {
-            *token = Value::from("(token)");
-        }
+        let asked = match request.progress {
+            Some(_) => "(token)".to_owned(),
+            None => self.masker.line(payload),
+        };
         tracing::info!(
             replay.id = request.replay_id,
             replay.from = request.from.as_str(),
             replay.to = request.to.as_str(),
             replay.dry_run = request.dry_run,
             replay.resumed = request.progress.is_some(),
-            replay.asked = self.masker.line(&asked.to_string()),
+            replay.asked = asked,
             "replay starts"
         );
     }

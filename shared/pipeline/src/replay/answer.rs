@@ -43,7 +43,7 @@ pub struct Answer {
     pub sample: Vec<String>,
     /// Whether every partition was read to the end that was fixed at the start.
     pub complete: bool,
-    /// Why it is not complete: `limit`, `deadline` or `broker`.
+    /// Why it is not complete: `limit`, `deadline`, `stop` or `broker`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<&'static str>,
     /// What the broker's fault is, when that stopped it.
@@ -61,6 +61,8 @@ pub enum Stopped {
     Limit,
     /// What would come next might not be over in time.
     Deadline,
+    /// The process was told to stop.
+    Told,
     /// The broker is away or refuses us; says why.
     Broker(String),
 }
@@ -71,6 +73,7 @@ impl Stopped {
         match self {
             Self::Limit => "limit",
             Self::Deadline => "deadline",
+            Self::Told => "stop",
             Self::Broker(_) => "broker",
         }
     }
@@ -108,7 +111,7 @@ impl Answer {
             stopped: stopped.map(Stopped::as_str),
             fault: match stopped {
                 Some(Stopped::Broker(fault)) => Some(fault.clone()),
-                Some(Stopped::Limit | Stopped::Deadline) | None => None,
+                Some(Stopped::Limit | Stopped::Deadline | Stopped::Told) | None => None,
             },
             resume: (!complete).then(|| {
                 let sent = tally.sent().saturating_add(tally.failed());
@@ -125,6 +128,6 @@ impl Answer {
 const fn limit_after(limit: Limit, sent: u64, stopped: Option<&Stopped>) -> Limit {
     match stopped {
         Some(Stopped::Limit) => limit.renewed(),
-        Some(Stopped::Deadline | Stopped::Broker(_)) | None => limit.after(sent),
+        Some(Stopped::Deadline | Stopped::Told | Stopped::Broker(_)) | None => limit.after(sent),
     }
 }

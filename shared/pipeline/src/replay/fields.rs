@@ -1,26 +1,34 @@
 //! The fields of a payload, read one by one, with every problem named.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 
 /// Reads fields and gathers what is wrong with them; a method returns `None` for a field that is absent or wrong.
-pub(super) struct Fields<'a> {
-    object: &'a Map<String, Value>,
+pub(super) struct Fields {
+    values: BTreeMap<String, Value>,
     problems: Vec<String>,
 }
 
-impl<'a> Fields<'a> {
-    /// Starts to read; names every field that is not among the known.
-    pub(super) fn new(object: &'a Map<String, Value>, known: &[&str]) -> Self {
+impl Fields {
+    /// Starts to read an object; names every field that is not among the known, or stands twice. `None` when it is no object.
+    pub(super) fn of(payload: &str, known: &[&str]) -> Option<Self> {
+        let object: Object = serde_json::from_str(payload).ok()?;
         let mut fields = Self {
-            object,
+            values: BTreeMap::new(),
             problems: Vec::new(),
         };
-        for name in object.keys().filter(|name| !known.contains(&name.as_str())) {
-            fields.problem(&short(name), "is not a field of a replay");
+        for (name, value) in object.0 {
+            if !known.contains(&name.as_str()) {
+                fields.problem(&short(&name), "is not a field of a replay");
+            } else if fields.values.insert(name.clone(), value).is_some() {
+                fields.problem(&name, "stands twice");
+            }
         }
-        fields
+        Some(fields)
     }
 
     /// Notes a problem; `text` continues the field's name, as in "is empty".
@@ -35,12 +43,14 @@ impl<'a> Fields<'a> {
 
     /// Tells whether the field stands, right or wrong.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.object.contains_key(name)
+        self.values.contains_key(name)
     }
 
     /// Reads text.
-    pub(super) fn text(&mut self, name: &str) -> Option<&'a str> {
-        self.typed(name, "is not text", Value::as_str)
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        self.typed(name, "is not text", |value| {
+            value.as_str().map(str::to_owned)
+        })
     }
 
     /// Reads true or false.
@@ -49,10 +59,8 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads a list.
-    pub(super) fn list(&mut self, name: &str) -> Option<&'a [Value]> {
-        self.typed(name, "is not a list", |value| {
-            value.as_array().map(Vec::as_slice)
-        })
+    pub(super) fn list(&mut self, name: &str) -> Option<Vec<Value>> {
+        self.typed(name, "is not a list", |value| value.as_array().cloned())
     }
 
     /// Reads a whole number above zero.
@@ -74,7 +82,7 @@ impl<'a> Fields<'a> {
         wrong: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let parsed = parse(self.text(name)?);
+        let parsed = parse(&self.text(name)?);
         if parsed.is_none() {
             self.problem(name, wrong);
         }
@@ -85,13 +93,40 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &str,
         wrong: &str,
-        read: impl FnOnce(&'a Value) -> Option<T>,
+        read: impl FnOnce(&Value) -> Option<T>,
     ) -> Option<T> {
-        let read = read(self.object.get(name)?);
+        let read = read(self.values.get(name)?);
         if read.is_none() {
             self.problem(name, wrong);
         }
         read
+    }
+}
+
+/// A JSON object as it stands, duplicate fields included: of two `dry_run` none may win unseen.
+struct Object(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+struct Entries;
+
+impl<'de> Visitor<'de> for Entries {
+    type Value = Object;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Object(entries))
     }
 }
 

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde_json::Value;
-
 use crate::record::{Coordinates, Offset, Partition, Timestamp, Topic};
 use crate::replay::fields::{Fields, short};
 use crate::replay::moment::moment;
@@ -154,13 +152,12 @@ impl Request {
     pub const MAX_REPLAYS: u64 = 3;
 
     /// Reads a payload; reports every wrong field, not only the first.
-    pub fn read(payload: &Value, terms: &Terms<'_>) -> Result<Self, InvalidReplay> {
-        let Some(object) = payload.as_object() else {
+    pub fn read(payload: &str, terms: &Terms<'_>) -> Result<Self, InvalidReplay> {
+        let Some(mut fields) = Fields::of(payload, &field::NAMES) else {
             return Err(InvalidReplay {
                 problems: vec!["the payload is not a JSON object".to_owned()],
             });
         };
-        let mut fields = Fields::new(object, &field::NAMES);
         for (name, why) in field::NOT_YET {
             if fields.has(name) {
                 fields.problem(name, why);
@@ -181,7 +178,7 @@ impl Request {
     }
 
     /// Reads a run that starts anew; where a field is wrong its default stands in, and the problem is noted.
-    fn started(fields: &mut Fields<'_>, terms: &Terms<'_>) -> Self {
+    fn started(fields: &mut Fields, terms: &Terms<'_>) -> Self {
         let topics = (
             topic(fields, field::FROM_TOPIC),
             topic(fields, field::TO_TOPIC),
@@ -192,7 +189,7 @@ impl Request {
             window: window(fields, terms.now),
             error_class: error_class(fields),
             error_code: error_code(fields),
-            key: fields.text(field::KEY).map(str::to_owned),
+            key: fields.text(field::KEY),
             original_topic: topic(fields, field::ORIGINAL_TOPIC),
             records: records(fields, &from),
             max_replays: fields
@@ -224,7 +221,7 @@ impl Request {
     }
 
     /// Reads a run that goes on: the token says all but how fast and how many more.
-    fn resumed(fields: &mut Fields<'_>) -> Option<Self> {
+    fn resumed(fields: &mut Fields) -> Option<Self> {
         for name in field::FILTERS {
             if fields.has(name) {
                 fields.problem(
@@ -269,7 +266,7 @@ impl Request {
         Some(request)
     }
 
-    fn check_topics(&self, fields: &mut Fields<'_>, terms: &Terms<'_>) {
+    fn check_topics(&self, fields: &mut Fields, terms: &Terms<'_>) {
         if self.from == self.to {
             fields.problem(
                 field::TO_TOPIC,
@@ -290,11 +287,11 @@ impl Request {
     }
 }
 
-fn topic(fields: &mut Fields<'_>, name: &str) -> Option<Topic> {
+fn topic(fields: &mut Fields, name: &str) -> Option<Topic> {
     fields.parsed(name, "is not a legal topic name", |text| text.parse().ok())
 }
 
-fn window(fields: &mut Fields<'_>, now: Timestamp) -> Window {
+fn window(fields: &mut Fields, now: Timestamp) -> Window {
     const WRONG: &str = "is neither a span ago, such as 1h, 24h or 7d, nor an RFC 3339 time";
     let since = fields.parsed(field::SINCE, WRONG, |text| moment(text, now));
     let until = fields.parsed(field::UNTIL, WRONG, |text| moment(text, now));
@@ -306,7 +303,7 @@ fn window(fields: &mut Fields<'_>, now: Timestamp) -> Window {
     Window { since, until }
 }
 
-fn error_class(fields: &mut Fields<'_>) -> Option<Told<crate::ErrorClass>> {
+fn error_class(fields: &mut Fields) -> Option<Told<crate::ErrorClass>> {
     fields.parsed(
         field::ERROR_CLASS,
         "is none of transient, permanent, unknown",
@@ -314,7 +311,7 @@ fn error_class(fields: &mut Fields<'_>) -> Option<Told<crate::ErrorClass>> {
     )
 }
 
-fn error_code(fields: &mut Fields<'_>) -> Option<Told<crate::ErrorCode>> {
+fn error_code(fields: &mut Fields) -> Option<Told<crate::ErrorCode>> {
     let known: Vec<&str> = crate::ErrorCode::ALL
         .iter()
         .map(|code| code.as_str())
@@ -325,7 +322,7 @@ fn error_code(fields: &mut Fields<'_>) -> Option<Told<crate::ErrorCode>> {
     })
 }
 
-fn records(fields: &mut Fields<'_>, from: &Topic) -> Option<BTreeSet<(Partition, Offset)>> {
+fn records(fields: &mut Fields, from: &Topic) -> Option<BTreeSet<(Partition, Offset)>> {
     let list = fields.list(field::RECORDS)?;
     if list.is_empty() {
         fields.problem(field::RECORDS, "is empty");
@@ -333,7 +330,7 @@ fn records(fields: &mut Fields<'_>, from: &Topic) -> Option<BTreeSet<(Partition,
     }
     let mut places = BTreeSet::new();
     let mut wrong: Vec<String> = Vec::new();
-    for entry in list {
+    for entry in &list {
         let at = entry
             .as_str()
             .and_then(|text| text.parse::<Coordinates>().ok())
@@ -359,12 +356,12 @@ fn records(fields: &mut Fields<'_>, from: &Topic) -> Option<BTreeSet<(Partition,
     Some(places)
 }
 
-fn limit(fields: &mut Fields<'_>) -> Option<Limit> {
+fn limit(fields: &mut Fields) -> Option<Limit> {
     let each = fields.positive(field::LIMIT)?;
     Some(Limit { each, left: each })
 }
 
-fn rate(fields: &mut Fields<'_>) -> Option<Rate> {
+fn rate(fields: &mut Fields) -> Option<Rate> {
     let number = fields.number(field::RATE)?;
     let rate = Rate::per_second(number);
     if rate.is_none() {
