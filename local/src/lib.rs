@@ -1,1 +1,13 @@
-//! To be written.
+//! The local tool: the services that the pipeline needs, and an emulator of Lambda's event source mapping, on one machine.
+//!
+//! Each noun stands alone and ends with its owner: an embedded broker, a real Kafka server, an S3 server, the payment
+//! provider's simulator, a function made of real processes, and a mapping that drives it from a topic.
+
+pub mod broker;
+pub mod event;
+pub mod function;
+pub mod http;
+pub mod invoke;
+pub mod lambda_api;
+pub mod mapping;
+pub mod s3;

@@ -1,0 +1,5 @@
+//! Brokers for local use.
+
+mod embedded;
+
+pub use embedded::{Cluster, EmbeddedBroker};

@@ -1,0 +1,177 @@
+//! A sandbox: one process at a time and a directory that outlives it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use lambda::{Clock, SystemClock};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::lines::{Line, Spout, Stream};
+use super::process::{Living, Process};
+use super::settings::FunctionSettings;
+use crate::invoke::{Fault, Outcome};
+use crate::lambda_api::{Invocation, Reply};
+
+/// How long an answer may still be on its way after the process has ended.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// Where a function's invocations run, one at a time.
+#[derive(Debug)]
+pub(super) struct Sandbox {
+    settings: Arc<FunctionSettings>,
+    folder: PathBuf,
+    spout: Spout,
+    living: Arc<Living>,
+    process: Option<Process>,
+    busy: bool,
+}
+
+impl Sandbox {
+    pub(super) fn new(
+        settings: Arc<FunctionSettings>,
+        number: usize,
+        folder: PathBuf,
+        lines: UnboundedSender<Line>,
+        living: Arc<Living>,
+    ) -> Self {
+        let spout = Spout {
+            function: settings.name.as_str().into(),
+            sandbox: number,
+            stream: Stream::Err,
+            lines,
+        };
+        Self {
+            settings,
+            folder,
+            spout,
+            living,
+            process: None,
+            busy: false,
+        }
+    }
+
+    /// Runs one invocation, after starting the process if none lives.
+    pub(super) async fn invoke(&mut self, event: Bytes) -> Outcome {
+        self.busy = true;
+        let settings = Arc::clone(&self.settings);
+        let outcome = match self.warm().await {
+            Ok(process) => run(process, &settings, event).await,
+            Err(fault) => Outcome::Failed(fault),
+        };
+        if leaves_no_process(&outcome)
+            && let Some(process) = self.process.take()
+        {
+            process.life.kill().await;
+        }
+        self.busy = false;
+        outcome
+    }
+
+    /// Makes the sandbox ready for the next invocation: a process that is still at work on a given-up one is killed.
+    pub(super) fn release(&mut self) {
+        if self.busy {
+            self.process = None;
+            self.busy = false;
+        }
+    }
+
+    /// Ends the process: asks first, and kills it after `grace`.
+    pub(super) async fn stop(self, grace: Duration) {
+        if let Some(process) = self.process {
+            process.life.stop(grace).await;
+        }
+    }
+
+    /// Returns a process that has asked for an invocation.
+    async fn warm(&mut self) -> Result<&mut Process, Fault> {
+        if self
+            .process
+            .as_mut()
+            .is_some_and(|process| process.life.has_ended())
+        {
+            self.process = None;
+        }
+        if self.process.is_none() {
+            self.process = Some(self.start().await?);
+        }
+        self.process
+            .as_mut()
+            .ok_or_else(|| Fault::Init("there is no process".to_owned()))
+    }
+
+    async fn start(&self) -> Result<Process, Fault> {
+        let mut process = Process::start(&self.settings, &self.folder, &self.spout, &self.living)
+            .await
+            .map_err(|error| Fault::Init(format!("{error:#}")))?;
+        let problem = tokio::select! {
+            biased;
+            ready = process.api.ready() => match ready {
+                Ok(()) => return Ok(process),
+                Err(error) => error.to_string(),
+            },
+            status = process.life.ended() => format!("its process ended before it asked for an invocation: {status}"),
+            () = tokio::time::sleep(self.settings.init_timeout) => {
+                format!("it asked for no invocation within {} s", self.settings.init_timeout.as_secs_f64())
+            }
+        };
+        process.life.kill().await;
+        Err(Fault::Init(problem))
+    }
+}
+
+async fn run(process: &mut Process, settings: &FunctionSettings, event: Bytes) -> Outcome {
+    let deadline = Instant::now() + settings.timeout;
+    let timeout_ms = i64::try_from(settings.timeout.as_millis()).unwrap_or(i64::MAX);
+    let id = Uuid::new_v4();
+    let invocation = Invocation {
+        id: id.to_string(),
+        event,
+        deadline_ms: SystemClock.now().plus_millis(timeout_ms).millis(),
+        function_arn: settings.arn(),
+        trace_id: format!("Root=1-00000000-{:.24};Sampled=0", id.simple()),
+    };
+    let Process { api, life } = process;
+    let replied = api.invoke(invocation);
+    tokio::pin!(replied);
+    let reply = tokio::select! {
+        biased;
+        reply = &mut replied => reply,
+        status = life.ended() => {
+            let last_words = tokio::time::timeout(LAST_WORDS, replied).await;
+            match last_words.ok().flatten() {
+                Some(reply) => Some(reply),
+                None => return Outcome::Failed(Fault::Crashed(status)),
+            }
+        }
+        () = tokio::time::sleep_until(deadline) => {
+            return Outcome::Failed(Fault::TimedOut(settings.timeout));
+        }
+    };
+    match reply {
+        Some(Reply::Answer(answer)) => Outcome::Answered(answer),
+        Some(Reply::TooLarge) => Outcome::Failed(Fault::AnswerTooLarge),
+        Some(Reply::Error {
+            error_type,
+            message,
+        }) => Outcome::Failed(Fault::Error {
+            error_type,
+            message,
+        }),
+        None => Outcome::Failed(Fault::Crashed(life.ended().await)),
+    }
+}
+
+/// Tells whether the process is gone or must go: Lambda keeps it after an error that it reported itself.
+const fn leaves_no_process(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Answered(_)
+        | Outcome::Failed(Fault::Error { .. } | Fault::AnswerTooLarge | Fault::Endpoint(_)) => {
+            false
+        }
+        Outcome::Failed(Fault::Crashed(_) | Fault::TimedOut(_) | Fault::Init(_)) => true,
+    }
+}

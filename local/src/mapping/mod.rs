@@ -1,0 +1,94 @@
+//! An event source mapping: reads a topic, invokes a function with batches, and moves the offsets by what it answers.
+
+mod answer;
+mod backlog;
+mod consumer;
+mod lane;
+mod poller;
+mod progress;
+mod settings;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use self::poller::Poller;
+use crate::invoke::Invoke;
+
+pub use self::answer::{Answer, Place};
+pub use self::progress::{BatchVerdict, Discard, Portion, Progress, Report};
+pub use self::settings::{
+    Answers, Batching, MappingSettings, PartitionsOfBatch, Redelivery, StartingPosition, group_of,
+};
+
+/// A running mapping; dropping it ends it as a crash would: nothing more is committed.
+///
+/// Each partition has one invocation at a time, in offset order. Offsets are committed after the answer. Records that are
+/// not done are delivered again without end, after a pause that grows from 100 ms to 1 s.
+#[derive(Debug)]
+pub struct Mapping {
+    name: Arc<str>,
+    idle: watch::Receiver<bool>,
+    stop: watch::Sender<bool>,
+    tasks: JoinSet<()>,
+}
+
+impl Mapping {
+    /// Joins the group and starts to invoke; what it does is told to `reports`.
+    pub fn start(
+        settings: MappingSettings,
+        function: Arc<impl Invoke>,
+        reports: UnboundedSender<Report>,
+    ) -> anyhow::Result<Self> {
+        let name: Arc<str> = settings.name.as_str().into();
+        let (idle_sender, idle) = watch::channel(false);
+        let (stop, stopped) = watch::channel(false);
+        let poller = Poller::new(settings, function, reports, idle_sender, stopped)?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(poller.run());
+        Ok(Self {
+            name,
+            idle,
+            stop,
+            tasks,
+        })
+    }
+
+    /// Returns the mapping's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Tells whether, a moment ago, every record of its partitions had been read and was done.
+    ///
+    /// A partition that waits for a redelivery is not idle, nor is one whose function runs.
+    pub fn is_idle(&self) -> bool {
+        *self.idle.borrow()
+    }
+
+    /// Waits until the mapping has been idle for so long without a break; fails when the mapping ends.
+    pub async fn idle_for(&self, quiet: Duration) -> anyhow::Result<()> {
+        let mut idle = self.idle.clone();
+        let ended = || format!("the mapping {} has ended", self.name);
+        loop {
+            idle.wait_for(|idle| *idle).await.with_context(ended)?;
+            match tokio::time::timeout(quiet, idle.wait_for(|idle| !*idle)).await {
+                Ok(busy) => {
+                    busy.with_context(ended)?;
+                }
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+
+    /// Ends the mapping: takes no more batches, waits for running invocations for at most `grace`, commits, leaves the group.
+    pub async fn stop(mut self, grace: Duration) {
+        self.stop.send_replace(true);
+        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        tokio::time::timeout(grace, ended).await.ok();
+    }
+}

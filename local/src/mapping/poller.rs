@@ -1,0 +1,374 @@
+//! The loop of a mapping.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{Offset, Partition};
+use rdkafka::consumer::StreamConsumer;
+use rdkafka::error::KafkaError;
+use rdkafka::message::BorrowedMessage;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::answer::Answer;
+use super::backlog::{Backlog, Batch, Limits, Resolution};
+use super::consumer::{AFTER_TROUBLE, Change, Changes, Member, commit, set_fetching};
+use super::progress::{BatchVerdict, Discard, Portion, Progress, Report};
+use super::settings::{Answers, MappingSettings, Redelivery};
+use crate::event::{EventRecord, MAX_EVENT_BYTES};
+use crate::invoke::{Invoke, Outcome};
+
+/// How often the assignment is looked at while nothing else happens.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// Reads, invokes and commits until it is told to stop.
+pub(super) struct Poller<F> {
+    settings: Arc<MappingSettings>,
+    name: Arc<str>,
+    function: Arc<F>,
+    reports: UnboundedSender<Report>,
+    idle: watch::Sender<bool>,
+    stopped: watch::Receiver<bool>,
+    consumer: Arc<StreamConsumer<Changes>>,
+    changes: UnboundedReceiver<Change>,
+    joined: bool,
+    backlog: Backlog,
+    invocations: JoinSet<Ended>,
+    invoked: u64,
+    commits: Commits,
+    trouble: Option<String>,
+}
+
+/// An invocation that ended.
+struct Ended {
+    invocation: u64,
+    batch: Batch,
+    took: Duration,
+    outcome: Outcome,
+}
+
+/// Offsets to commit, sent one request after the other.
+#[derive(Default)]
+struct Commits {
+    due: BTreeMap<Partition, i64>,
+    sending: JoinSet<(BTreeMap<Partition, i64>, anyhow::Result<()>)>,
+    not_before: Option<Instant>,
+}
+
+impl<F: Invoke> Poller<F> {
+    pub(super) fn new(
+        settings: MappingSettings,
+        function: Arc<F>,
+        reports: UnboundedSender<Report>,
+        idle: watch::Sender<bool>,
+        stopped: watch::Receiver<bool>,
+    ) -> anyhow::Result<Self> {
+        let Member { consumer, changes } = Member::join(&settings)?;
+        let redelivery = match settings.answers {
+            Answers::Reported(redelivery) => redelivery,
+            Answers::Ignored => Redelivery::default(),
+        };
+        let frame = settings.source.frame_size(
+            &settings.brokers,
+            &settings.topic,
+            settings.batching.size.get().min(1_000),
+        );
+        let limits = Limits::new(settings.batching, MAX_EVENT_BYTES.saturating_sub(frame));
+        Ok(Self {
+            name: settings.name.as_str().into(),
+            settings: Arc::new(settings),
+            function,
+            reports,
+            idle,
+            stopped,
+            consumer: Arc::new(consumer),
+            changes,
+            joined: false,
+            backlog: Backlog::new(limits, redelivery),
+            invocations: JoinSet::new(),
+            invoked: 0,
+            commits: Commits::default(),
+            trouble: None,
+        })
+    }
+
+    pub(super) async fn run(mut self) {
+        while !*self.stopped.borrow() {
+            self.follow_assignment();
+            self.deliver();
+            self.commits.send(&self.consumer, &self.settings);
+            self.adjust_fetching();
+            self.publish_idle();
+            self.step().await;
+        }
+        while let Some(ended) = self.invocations.join_next().await {
+            if let Ok(ended) = ended {
+                self.follow_assignment();
+                self.end(ended);
+            }
+        }
+        self.commits.send(&self.consumer, &self.settings);
+        while let Some(sent) = self.commits.sending.join_next().await {
+            self.committed(sent.ok());
+            self.commits.send(&self.consumer, &self.settings);
+        }
+        let Self { consumer, .. } = self;
+        // Closing a consumer blocks until it has left the group.
+        let left = tokio::task::spawn_blocking(move || drop(consumer));
+        left.await.ok();
+    }
+
+    /// Waits for the next thing to happen and takes it in.
+    async fn step(&mut self) {
+        let consumer = Arc::clone(&self.consumer);
+        let wake = self
+            .backlog
+            .next_due()
+            .filter(|_| self.may_invoke())
+            .map_or_else(
+                || Instant::now() + LOOK_AGAIN,
+                |due| due.min(Instant::now() + LOOK_AGAIN),
+            );
+        tokio::select! {
+            Some(ended) = self.invocations.join_next() => {
+                if let Ok(ended) = ended {
+                    self.follow_assignment();
+                    self.end(ended);
+                }
+            }
+            Some(sent) = self.commits.sending.join_next() => self.committed(sent.ok()),
+            read = consumer.recv() => {
+                self.follow_assignment();
+                match read {
+                    Ok(message) => self.read(&message),
+                    Err(KafkaError::PartitionEOF(partition)) => {
+                        if let Some(partition) = Partition::new(partition) {
+                            self.backlog.at_end(partition);
+                        }
+                    }
+                    Err(error) => {
+                        self.report_trouble(error.to_string());
+                        tokio::time::sleep(AFTER_TROUBLE).await;
+                    }
+                }
+            }
+            () = tokio::time::sleep_until(wake) => {}
+            changed = self.stopped.changed() => {
+                if changed.is_err() {
+                    // The mapping is gone: this task is about to be aborted.
+                    std::future::pending::<()>().await;
+                }
+            }
+        }
+    }
+
+    /// Takes in what happened to the assignment, before anything that was read afterwards.
+    fn follow_assignment(&mut self) {
+        while let Ok(change) = self.changes.try_recv() {
+            match change {
+                Change::Assigned(partitions) => {
+                    self.joined = true;
+                    self.backlog
+                        .assign(partitions.iter().copied(), Instant::now());
+                    self.report(Progress::Assigned(partitions));
+                }
+                Change::Revoked(partitions) => {
+                    for partition in &partitions {
+                        self.commits.due.remove(partition);
+                    }
+                    self.backlog.revoke(partitions);
+                    self.report(Progress::Assigned(Vec::new()));
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, message: &BorrowedMessage<'_>) {
+        self.trouble = None;
+        let record = match EventRecord::of(message) {
+            Ok(record) => record,
+            Err(error) => return self.report_trouble(error.to_string()),
+        };
+        let coordinates = record.coordinates.clone();
+        if record.unreadable_headers > 0 {
+            self.report(Progress::HeadersLost {
+                record: coordinates.clone(),
+                headers: record.unreadable_headers,
+            });
+        }
+        if let Err(commit) = self.backlog.push(record, Instant::now()) {
+            self.report(Progress::Discarded {
+                record: coordinates,
+                reason: Discard::TooLarge,
+            });
+            self.commits.due.extend(commit);
+        }
+    }
+
+    fn may_invoke(&self) -> bool {
+        self.invocations.len() < self.settings.invocations.get()
+    }
+
+    /// Invokes the function with every batch that may go.
+    fn deliver(&mut self) {
+        while self.may_invoke()
+            && let Some(batch) = self.backlog.take(Instant::now())
+        {
+            self.invoked = self.invoked.saturating_add(1);
+            let invocation = self.invoked;
+            let parts = batch.parts.iter().map(|part| Portion {
+                partition: part.partition,
+                first: part.first,
+                last: part.last,
+                records: part.records,
+                delivery: part.delivery,
+            });
+            self.report(Progress::Delivered {
+                invocation,
+                parts: parts.collect(),
+            });
+            let event = self.settings.source.event(
+                &self.settings.brokers,
+                batch.records.iter().map(AsRef::as_ref),
+            );
+            let function = Arc::clone(&self.function);
+            self.invocations.spawn(async move {
+                let started = Instant::now();
+                let outcome = function.invoke(event).await;
+                Ended {
+                    invocation,
+                    batch,
+                    took: started.elapsed(),
+                    outcome,
+                }
+            });
+        }
+    }
+
+    /// Takes in what an invocation came to.
+    fn end(&mut self, ended: Ended) {
+        let Ended {
+            invocation,
+            batch,
+            took,
+            outcome,
+        } = ended;
+        let (resolution, verdict) = self.judge(outcome, &batch);
+        self.report(Progress::Answered {
+            invocation,
+            took,
+            verdict,
+        });
+        let finished = self.backlog.finish(&batch, &resolution, Instant::now());
+        for partition in finished.lost {
+            self.report(Progress::Lost(partition));
+        }
+        for (partition, records, pause) in finished.again {
+            self.report(Progress::Waiting {
+                partition,
+                records,
+                pause,
+            });
+        }
+        self.commits.due.extend(finished.commits);
+    }
+
+    /// Says what an outcome means under the mapping's settings.
+    fn judge(&self, outcome: Outcome, batch: &Batch) -> (Resolution, BatchVerdict) {
+        let body = match outcome {
+            Outcome::Answered(body) => body,
+            Outcome::Failed(fault) => return (Resolution::Again, BatchVerdict::Failed(fault)),
+        };
+        match self.settings.answers {
+            Answers::Ignored => (Resolution::AllDone, BatchVerdict::AllDone),
+            Answers::Reported(_) => {
+                match Answer::read(&body, &self.settings.topic, &batch.places()) {
+                    Answer::AllDone => (Resolution::AllDone, BatchVerdict::AllDone),
+                    Answer::Partial(places) => {
+                        let verdict = BatchVerdict::HandedBack(places.len());
+                        (Resolution::NotDone(places), verdict)
+                    }
+                    Answer::Malformed(problem) => {
+                        (Resolution::Again, BatchVerdict::Malformed(problem))
+                    }
+                }
+            }
+        }
+    }
+
+    fn committed(&mut self, sent: Option<(BTreeMap<Partition, i64>, anyhow::Result<()>)>) {
+        match sent {
+            Some((offsets, Ok(()))) => {
+                for (partition, offset) in offsets {
+                    if let Some(offset) = Offset::new(offset) {
+                        self.report(Progress::Committed { partition, offset });
+                    }
+                }
+            }
+            Some((offsets, Err(error))) => {
+                self.report_trouble(format!("{error:#}"));
+                for (partition, offset) in offsets {
+                    // A later offset that is due covers this one; a partition that went away is its new reader's business.
+                    if self.backlog.reads(partition) {
+                        self.commits.due.entry(partition).or_insert(offset);
+                    }
+                }
+                self.commits.not_before = Instant::now().checked_add(AFTER_TROUBLE);
+            }
+            None => {}
+        }
+    }
+
+    fn adjust_fetching(&mut self) {
+        let fetching = self.backlog.fetching();
+        if let Err(error) = set_fetching(&self.consumer, &self.settings.topic, &fetching) {
+            self.report_trouble(error.to_string());
+        }
+    }
+
+    fn publish_idle(&self) {
+        let committed = self.commits.due.is_empty() && self.commits.sending.is_empty();
+        let idle = self.joined && self.backlog.is_idle() && committed;
+        self.idle.send_if_modified(|before| {
+            let changed = *before != idle;
+            *before = idle;
+            changed
+        });
+    }
+
+    /// Reports trouble once, until something is read again or it changes.
+    fn report_trouble(&mut self, text: String) {
+        if self.trouble.as_ref() != Some(&text) {
+            self.report(Progress::Trouble(text.clone()));
+            self.trouble = Some(text);
+        }
+    }
+
+    fn report(&self, progress: Progress) {
+        let mapping = Arc::clone(&self.name);
+        // Nobody has to listen.
+        self.reports.send(Report { mapping, progress }).ok();
+    }
+}
+
+impl Commits {
+    /// Sends what is due, unless a request is under way.
+    fn send(&mut self, consumer: &Arc<StreamConsumer<Changes>>, settings: &Arc<MappingSettings>) {
+        let too_early = self.not_before.is_some_and(|at| Instant::now() < at);
+        if self.due.is_empty() || !self.sending.is_empty() || too_early {
+            return;
+        }
+        self.not_before = None;
+        let offsets = std::mem::take(&mut self.due);
+        let consumer = Arc::clone(consumer);
+        let settings = Arc::clone(settings);
+        self.sending.spawn_blocking(move || {
+            let sent = commit(&consumer, &settings.topic, &offsets);
+            (offsets, sent)
+        });
+    }
+}
