@@ -242,7 +242,7 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
             let Outcome::HandBack(cause) = outcome else {
                 continue;
             };
-            let Some(at) = coordinates(entry) else {
+            let Some(at) = entry.coordinates() else {
                 return Err(InvocationError::Unnamed(cause.to_string()));
             };
             first.get_or_insert(cause);
@@ -269,7 +269,7 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
         let now = self.clock.now();
         let mut unclean: HashSet<(Topic, Partition)> = HashSet::new();
         for (entry, outcome) in outcomes {
-            let at = coordinates(entry);
+            let at = entry.coordinates();
             if answer.is_err() || matches!(outcome, Outcome::HandBack(_)) {
                 unclean.extend(at.map(|at| (at.topic, at.partition)));
             }
@@ -322,28 +322,11 @@ fn partitions(event: &Event) -> usize {
     distinct.len()
 }
 
-/// Returns what an entry is listed by in the answer.
-fn coordinates(entry: &Entry) -> Option<Coordinates> {
-    match entry {
-        Entry::Record(record) => Some(record.coordinates.clone()),
-        Entry::Undecodable(Undecodable {
-            topic,
-            partition,
-            offset,
-            ..
-        }) => Some(Coordinates {
-            topic: topic.clone()?,
-            partition: (*partition)?,
-            offset: (*offset)?,
-        }),
-    }
-}
-
 fn log_hand_back(entry: &Entry, outcome: &Outcome) {
     let Outcome::HandBack(cause) = outcome else {
         return;
     };
-    let at = coordinates(entry);
+    let at = entry.coordinates();
     let topic = at.as_ref().map_or("-", |at| at.topic.as_str());
     let partition = at.as_ref().map(|at| at.partition.get());
     let offset = at.as_ref().map(|at| at.offset.get());

@@ -6,10 +6,12 @@ use std::time::Duration;
 use lambda_runtime::{Context, Diagnostic, LambdaEvent, service_fn};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tracing::Instrument;
 
 use crate::batch::{BatchLoop, Step};
 use crate::clock::Clock;
 use crate::invocation::InvocationError;
+use crate::log;
 use crate::stop::Stop;
 
 /// How long after the last invocation a stopped process lingers, so that its answer is on the wire.
@@ -41,7 +43,10 @@ pub async fn serve<A: Serialize>(
     let invocations = lambda_runtime::run(service_fn(
         async move |event: LambdaEvent<Box<RawValue>>| {
             running_now.fetch_add(1, Ordering::SeqCst);
-            let answer = handle(event.payload.get(), &event.context).await;
+            let span = log::invocation(&event.context.request_id);
+            let answer = handle(event.payload.get(), &event.context)
+                .instrument(span)
+                .await;
             running_now.fetch_sub(1, Ordering::SeqCst);
             answer
         },

@@ -68,6 +68,13 @@ impl<'a, C: Clock> Noted<'a, C> {
             self.markers.end(running);
         }
     }
+
+    /// The handler came back without a verdict: that says nothing of the record.
+    fn let_go(mut self) {
+        if let Some(running) = self.running.take() {
+            self.markers.let_go(running);
+        }
+    }
 }
 
 impl<C: Clock> Drop for Noted<'_, C> {
@@ -114,14 +121,25 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> StageStep<H, B, O, C> {
         let handled = AssertUnwindSafe(self.handler.handle(record, &attempt))
             .catch_unwind()
             .await;
-        noted.end();
         drop(pass);
-        handled.unwrap_or_else(|panic| {
-            Ok(Verdict::Permanent(Failure::new(
-                ErrorCode::HandlerPanic,
-                panic_message(&*panic),
-            )))
-        })
+        match handled {
+            Ok(Ok(verdict)) => {
+                noted.end();
+                Ok(verdict)
+            }
+            Ok(Err(NoTimeLeft)) => {
+                noted.let_go();
+                Err(NoTimeLeft)
+            }
+            Err(panic) => {
+                noted.end();
+                let message = panic_message(&*panic);
+                Ok(Verdict::Permanent(Failure::new(
+                    ErrorCode::HandlerPanic,
+                    message,
+                )))
+            }
+        }
     }
 
     /// Produces a failed record where it goes next; where a topic refuses the record itself, on to the next best place.
