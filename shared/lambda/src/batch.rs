@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use pipeline::lanes::lanes;
-use pipeline::{BatchAnswer, Coordinates, Partition, Record, Timestamp, Topic};
+use pipeline::{BatchAnswer, Partition, Record, Timestamp, Topic};
 
 use crate::clock::Clock;
 use crate::deadline::Deadline;
