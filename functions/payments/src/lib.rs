@@ -12,15 +12,17 @@ pub mod payment;
 #[cfg(test)]
 pub(crate) mod provider;
 pub mod settings;
+pub mod step;
 pub mod token;
 pub mod url;
 
 pub use answer::{Answer, Asked, BodyEnd, Charged, Fault};
-pub use asking::AskFirst;
+pub use asking::{AskFirst, Asking};
 pub use charge::Charge;
 pub use circuit::{Circuit, CircuitBreaker};
 pub use gateway::{Call, Gateway};
 pub use payment::{Payment, PaymentId};
 pub use settings::Settings;
-pub use token::{FixedToken, Token, TokenFault, TokenSource};
+pub use step::{PaymentsStep, step};
+pub use token::{ConfiguredToken, FixedToken, Token, TokenFault, TokenSource};
 pub use url::GatewayUrl;

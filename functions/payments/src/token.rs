@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use aws::Secret;
+use lambda::SettingsReader;
 use pipeline::mask::Masker;
 use tokio::sync::Mutex;
 
@@ -58,6 +60,66 @@ pub struct FixedToken(pub Option<Token>);
 impl TokenSource for FixedToken {
     async fn read(&self) -> Result<Option<Token>, TokenFault> {
         Ok(self.0.clone())
+    }
+}
+
+impl TokenSource for Secret {
+    async fn read(&self) -> Result<Option<Token>, TokenFault> {
+        let value = self
+            .read_again()
+            .await
+            .map_err(|fault| TokenFault(fault.to_string()))?;
+        match value.parse() {
+            Ok(token) => Ok(Some(token)),
+            Err(error) => Err(TokenFault(format!("its secret is wrong: {error}"))),
+        }
+    }
+}
+
+/// The source that the settings name.
+#[derive(Debug)]
+pub enum ConfiguredToken {
+    /// `GATEWAY_TOKEN`, or none.
+    Fixed(FixedToken),
+    /// `GATEWAY_TOKEN_SECRET_ARN`.
+    Secret(Box<Secret>),
+}
+
+impl TokenSource for ConfiguredToken {
+    async fn read(&self) -> Result<Option<Token>, TokenFault> {
+        match self {
+            Self::Fixed(fixed) => fixed.read().await,
+            Self::Secret(secret) => secret.read().await,
+        }
+    }
+}
+
+impl ConfiguredToken {
+    /// Reads `GATEWAY_TOKEN` or `GATEWAY_TOKEN_SECRET_ARN`; both at once are a problem.
+    pub fn from_settings(reader: &mut SettingsReader<'_>) -> Option<Self> {
+        let fixed = reader.optional("GATEWAY_TOKEN", str::parse::<Token>);
+        let secret = Secret::read(reader, "GATEWAY_TOKEN_SECRET_ARN", "token");
+        match (fixed?, secret?) {
+            (Some(_), Some(_)) => {
+                reader.problem(
+                    "GATEWAY_TOKEN",
+                    "is set beside GATEWAY_TOKEN_SECRET_ARN: set one of them",
+                );
+                None
+            }
+            (fixed, None) => Some(Self::Fixed(FixedToken(fixed))),
+            (None, Some(secret)) => Some(Self::Secret(Box::new(secret))),
+        }
+    }
+
+    /// Returns what takes the token out of text, as far as it is known without asking anyone.
+    pub fn masker(&self) -> Masker {
+        match self {
+            Self::Fixed(FixedToken(token)) => {
+                Masker::with_secrets(token.as_ref().map(|token| token.secret().to_owned()))
+            }
+            Self::Secret(_) => Masker::default(),
+        }
     }
 }
 
