@@ -10,11 +10,13 @@ mod record;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use pipeline::{Offset, Partition, Timestamp, Topic};
 use rdkafka::Offset as NativeOffset;
 use rdkafka::consumer::StreamConsumer;
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use tokio::time::timeout;
 
 pub use chunk::{Chunk, ChunkLimit, Found, Position, Range, Read, Unreadable};
 pub use error::ReadError;
@@ -53,43 +55,18 @@ impl Reader {
     /// Finds the partitions of a topic and fixes where each begins and ends. Needs a tokio runtime.
     pub async fn open(connection: &Connection, topic: &Topic) -> Result<Self, ReadError> {
         let context = Context::default();
-        let fault = |error: KafkaError| offsets::fault(connection, &context, &error);
-        let consumer = offsets::committed(connection, context.clone()).map_err(fault)?;
-        let partitions = offsets::partitions(&consumer, topic).await.map_err(fault)?;
-        if partitions.is_empty() {
+        let consumer = offsets::committed(connection, context.clone())
+            .map_err(|error| ReadError::Fault(format!("{error} ({connection})")))?;
+        let ranges = match ranges(connection, &context, &consumer, topic).await {
+            Ok(ranges) => ranges,
+            Err(error) => return Err(fault(connection, &context, &consumer, &error).await),
+        };
+        if ranges.is_empty() {
             return Err(ReadError::NoTopic {
                 topic: topic.clone(),
                 connection: connection.to_string(),
             });
         }
-        // Asked in this order, a high watermark above the last stable offset can only come from an open transaction.
-        let watching = offsets::uncommitted(connection, context.clone()).map_err(fault)?;
-        let highs = offsets::offsets(&watching, topic, &partitions, NativeOffset::End).await;
-        let ends = offsets::offsets(&consumer, topic, &partitions, NativeOffset::End).await;
-        let starts = offsets::offsets(&consumer, topic, &partitions, NativeOffset::Beginning).await;
-        let highs = BTreeMap::from_iter(highs.map_err(fault)?);
-        let ends = BTreeMap::from_iter(ends.map_err(fault)?);
-        let starts = BTreeMap::from_iter(starts.map_err(fault)?);
-        let ranges: Option<Vec<Range>> = partitions
-            .iter()
-            .map(|partition| {
-                let end = Offset::new(*ends.get(partition)?)?;
-                let start = Offset::new(*starts.get(partition)?)?;
-                let high_watermark = Offset::new(*highs.get(partition)?)?;
-                Some(Range {
-                    partition: *partition,
-                    // Records may be deleted between the two questions.
-                    start: start.min(end),
-                    end,
-                    high_watermark: high_watermark.max(end),
-                })
-            })
-            .collect();
-        let ranges = ranges.ok_or_else(|| {
-            ReadError::Fault(format!(
-                "a partition of {topic} has no offsets ({connection})"
-            ))
-        })?;
         let progress = ranges
             .iter()
             .map(|range| (range.partition, Progress::new(range)));
@@ -189,4 +166,55 @@ impl Reader {
                 partition,
             })
     }
+}
+
+/// Finds where each partition begins and ends; none when there is no such topic.
+async fn ranges(
+    connection: &Connection,
+    context: &Context,
+    consumer: &Shared<StreamConsumer<Context>>,
+    topic: &Topic,
+) -> KafkaResult<Vec<Range>> {
+    let partitions = offsets::partitions(consumer, topic).await?;
+    let watching = offsets::uncommitted(connection, context.clone())?;
+    let (first, last) = (NativeOffset::Beginning, NativeOffset::End);
+    // Asked in this order, a high watermark above the last stable offset can only come from an open transaction.
+    let highs = offsets::offsets(&watching, topic, &partitions, last).await?;
+    let ends = offsets::offsets(consumer, topic, &partitions, last).await?;
+    let starts = offsets::offsets(consumer, topic, &partitions, first).await?;
+    let of = |offsets: &[(Partition, i64)], partition: Partition| {
+        let found = offsets.iter().find(|(other, _)| *other == partition);
+        found
+            .and_then(|(_, offset)| Offset::new(*offset))
+            .ok_or(KafkaError::OffsetFetch(RDKafkaErrorCode::NoOffset))
+    };
+    let range = |partition: &Partition| {
+        let end = of(&ends, *partition)?;
+        Ok(Range {
+            partition: *partition,
+            // Records may be deleted between two questions.
+            start: of(&starts, *partition)?.min(end),
+            end,
+            high_watermark: of(&highs, *partition)?.max(end),
+        })
+    };
+    partitions.iter().map(range).collect()
+}
+
+/// Puts an error into words that name the brokers.
+async fn fault(
+    connection: &Connection,
+    context: &Context,
+    consumer: &Shared<StreamConsumer<Context>>,
+    error: &KafkaError,
+) -> ReadError {
+    // What went wrong with the single brokers waits in the queue, before the first record.
+    for _ in 0..100 {
+        let Ok(Err(error)) = timeout(Duration::ZERO, consumer.recv()).await else {
+            break;
+        };
+        tracing::debug!(%error, "the consumer reports");
+    }
+    let trouble = &context.trouble;
+    ReadError::Fault(format!("{error}{trouble} ({connection})"))
 }

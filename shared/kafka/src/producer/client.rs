@@ -1,6 +1,7 @@
 //! One librdkafka producer, from its first record to its end.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _, PurgeConfig
 use tokio::sync::watch;
 
 use super::slot::Batching;
-use super::undelivered::Undelivered;
+use super::undelivered::{Undelivered, is_remembered};
 use crate::client::{Closing, Context, Trouble};
 use crate::connection::Connection;
 use crate::headers;
@@ -33,6 +34,7 @@ pub(crate) struct Client {
     /// Held to read while a record is queued and to write when the client is retired, so that nothing is queued after the purge.
     gate: RwLock<()>,
     retired: watch::Sender<bool>,
+    outdated: AtomicBool,
 }
 
 impl fmt::Debug for Client {
@@ -54,6 +56,7 @@ impl Client {
             trouble,
             gate: RwLock::new(()),
             retired: watch::Sender::new(false),
+            outdated: AtomicBool::new(false),
         })
     }
 
@@ -63,6 +66,8 @@ impl Client {
             Some("given up")
         } else if self.producer.client().fatal_error().is_some() {
             Some("fatal error")
+        } else if self.outdated.load(Ordering::Relaxed) {
+            Some("remembers an old error")
         } else {
             None
         }
@@ -110,7 +115,10 @@ impl Client {
                 Err(KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull)) => {
                     tokio::time::sleep(ROOM_INTERVAL).await;
                 }
-                Err(error) => return Err(Undelivered::from_queueing(&error)),
+                Err(error) => {
+                    self.remember(&error);
+                    return Err(Undelivered::from_queueing(&error));
+                }
             }
         }
     }
@@ -133,31 +141,34 @@ impl Client {
             .map_err(|(error, _)| error)
     }
 
+    /// Notes an error that this client would go on to report.
+    fn remember(&self, error: &KafkaError) {
+        if is_remembered(error) {
+            self.outdated.store(true, Ordering::Relaxed);
+        }
+    }
+
     fn conclude<E>(
         &self,
         delivered: Result<OwnedDeliveryResult, E>,
     ) -> Result<Delivery, Undelivered> {
-        match delivered {
+        let error = match delivered {
             Ok(Ok(delivery)) => {
                 self.trouble.clear();
-                Ok(delivery)
+                return Ok(delivery);
             }
-            Ok(Err((error, _))) => Err(
-                match (
-                    Undelivered::from_delivery(&error),
-                    self.producer.client().fatal_error(),
-                ) {
-                    (Undelivered::Fault(why), Some((code, reason))) => {
-                        Undelivered::Fault(format!("{why}; fatal: {code:?}: {reason}"))
-                    }
-                    (Undelivered::Fault(why), None) => {
-                        Undelivered::Fault(format!("{why}{}", self.trouble))
-                    }
-                    (refused, _) => refused,
-                },
-            ),
-            Err(_) => Err(Undelivered::fault("given up")),
-        }
+            Ok(Err((error, _))) => error,
+            Err(_) => KafkaError::Canceled,
+        };
+        self.remember(&error);
+        let undelivered = Undelivered::from_delivery(&error);
+        let Undelivered::Fault(why) = undelivered else {
+            return Err(undelivered);
+        };
+        Err(match self.producer.client().fatal_error() {
+            Some((code, reason)) => Undelivered::Fault(format!("{why}; fatal: {code:?}: {reason}")),
+            None => Undelivered::Fault(format!("{why}{}", self.trouble)),
+        })
     }
 
     /// Gives up what is queued or in flight: those calls end soon, and nothing is sent any more.

@@ -1,6 +1,7 @@
 //! The place of a client that is made at first need and replaced when it has become useless.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use pipeline::Timestamp;
 
@@ -27,20 +28,26 @@ pub(crate) enum Batching {
 #[derive(Debug)]
 pub(crate) struct Slot {
     batching: Batching,
-    current: Mutex<Option<Current>>,
+    clients: Mutex<Clients>,
 }
 
 #[derive(Debug)]
-struct Current {
-    client: Arc<Client>,
+struct Clients {
+    current: Option<Arc<Client>>,
     last_used: Timestamp,
+    /// Those that were replaced and may still have records under way.
+    replaced: Vec<Weak<Client>>,
 }
 
 impl Slot {
     pub(crate) const fn new(batching: Batching) -> Self {
         Self {
             batching,
-            current: Mutex::new(None),
+            clients: Mutex::new(Clients {
+                current: None,
+                last_used: Timestamp::NONE,
+                replaced: Vec::new(),
+            }),
         }
     }
 
@@ -50,48 +57,44 @@ impl Slot {
         connection: &Connection,
         now: Timestamp,
     ) -> Result<Arc<Client>, Undelivered> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(current) = &mut *current {
-            let useless = current
-                .client
-                .useless()
-                .or_else(|| (now.millis_since(current.last_used) > MOST_IDLE_MS).then_some("idle"));
-            match useless {
-                None => {
-                    current.last_used = now;
-                    return Ok(Arc::clone(&current.client));
-                }
-                Some(why) => tracing::debug!(why, "the producer's client is replaced"),
-            }
-            current.client.retire();
+        let mut clients = self.lock();
+        let idle = now.millis_since(clients.last_used) > MOST_IDLE_MS;
+        clients.last_used = now;
+        if let Some(client) = &clients.current {
+            let useless = client.useless().or(idle.then_some("was idle"));
+            let Some(why) = useless else {
+                return Ok(Arc::clone(client));
+            };
+            tracing::debug!(why, "the producer's client is replaced");
         }
         let client = Client::new(connection, self.batching)
             .map(Arc::new)
             .map_err(|error| Undelivered::Fault(error.to_string()))?;
-        *current = Some(Current {
-            client: Arc::clone(&client),
-            last_used: now,
-        });
-        drop(current);
+        let replaced = clients.current.replace(Arc::clone(&client));
+        clients.replaced.retain(|client| client.strong_count() > 0);
+        clients.replaced.extend(replaced.iter().map(Arc::downgrade));
+        drop(clients);
         Ok(client)
     }
 
     /// Notes that the client was in use until now.
     pub(crate) fn used(&self, now: Timestamp) {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(current) = &mut *current {
-            current.last_used = now;
+        self.lock().last_used = now;
+    }
+
+    /// Takes the client away; what it and its predecessors have not delivered is given up.
+    pub(crate) fn retire(&self) {
+        let (current, replaced) = {
+            let mut clients = self.lock();
+            (clients.current.take(), mem::take(&mut clients.replaced))
+        };
+        let replaced = replaced.iter().filter_map(Weak::upgrade);
+        for client in replaced.chain(current) {
+            client.retire();
         }
     }
 
-    /// Takes the client away; what it has not delivered is given up.
-    pub(crate) fn retire(&self) {
-        let current = {
-            let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-            current.take()
-        };
-        if let Some(current) = current {
-            current.client.retire();
-        }
+    fn lock(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -44,6 +44,21 @@ fn text(code: RDKafkaErrorCode) -> String {
     format!("{code:?}: {code}")
 }
 
+/// Tells whether a client goes on to report an error for minutes after its cause is gone: it keeps it with the topic until it looks at
+/// all topics again.
+pub(crate) fn is_remembered(error: &KafkaError) -> bool {
+    matches!(
+        code(error),
+        Some(
+            RDKafkaErrorCode::UnknownTopic
+                | RDKafkaErrorCode::UnknownTopicOrPartition
+                | RDKafkaErrorCode::UnknownPartition
+                | RDKafkaErrorCode::TopicAuthorizationFailed
+                | RDKafkaErrorCode::InvalidTopic
+        )
+    )
+}
+
 /// Tells whether an error is about the bytes of a record, so that no other try of the same bytes can help.
 fn is_refusal(code: RDKafkaErrorCode) -> bool {
     matches!(

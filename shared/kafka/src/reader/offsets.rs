@@ -11,7 +11,6 @@ use rdkafka::metadata::MetadataPartition;
 use rdkafka::{Offset as NativeOffset, TopicPartitionList};
 use tokio::time::Instant;
 
-use super::error::ReadError;
 use crate::client::{Closing, Context};
 use crate::connection::Connection;
 
@@ -183,10 +182,4 @@ where
         Ok(offsets)
     })
     .await
-}
-
-/// Puts an error into words that name the brokers.
-pub(crate) fn fault(connection: &Connection, context: &Context, error: &KafkaError) -> ReadError {
-    let trouble = &context.trouble;
-    ReadError::Fault(format!("{error}{trouble} ({connection})"))
 }

@@ -44,7 +44,9 @@ impl Reader {
         let mut chunk = Chunk::default();
         let mut bytes: usize = 0;
         while !self.is_at_end() && chunk.records.len() < most.records && bytes < most.bytes {
-            self.assign().map_err(|error| self.fault(&error))?;
+            if let Err(error) = self.assign() {
+                return Err(self.fault(&error).await);
+            }
             let event = tokio::select! {
                 biased;
                 () = &mut until => break,
@@ -60,7 +62,7 @@ impl Reader {
                     true
                 }
                 Ok(Event::NothingMore(partition)) => self.nothing_more(partition).await?,
-                Err(error) if offsets::is_lasting(&error) => return Err(self.fault(&error)),
+                Err(error) if offsets::is_lasting(&error) => return Err(self.fault(&error).await),
                 Err(error) => {
                     // librdkafka connects again by itself; the standstill tells when that takes too long.
                     tracing::debug!(%error, "reading is disturbed");
@@ -137,7 +139,10 @@ impl Reader {
         }
         let partitions: Vec<Partition> = unfinished().map(|(partition, _)| *partition).collect();
         let ends = offsets::offsets(&self.consumer, &self.topic, &partitions, NativeOffset::End);
-        let ends = ends.await.map_err(|error| self.fault(&error))?;
+        let ends = match ends.await {
+            Ok(ends) => ends,
+            Err(error) => return Err(self.fault(&error).await),
+        };
         let mut confirmed = true;
         for (partition, end) in ends {
             confirmed &= self.progress_of(partition)?.confirm(end);
@@ -149,8 +154,8 @@ impl Reader {
         Ok(confirmed)
     }
 
-    fn fault(&self, error: &KafkaError) -> ReadError {
-        offsets::fault(&self.connection, &self.context, error)
+    async fn fault(&self, error: &KafkaError) -> ReadError {
+        super::fault(&self.connection, &self.context, &self.consumer, error).await
     }
 
     fn stood_still(&self) -> ReadError {
