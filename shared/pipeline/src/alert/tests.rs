@@ -154,7 +154,7 @@ fn the_first_of_a_kind_is_posted_at_once_and_the_rest_as_one_post() {
     let declined = of("permanent", "provider.declined");
     check_posts(&[], &[], &[]);
     check_posts(
-        &[timeout.clone()],
+        std::slice::from_ref(&timeout),
         &[("transient", "provider.timeout", 1)],
         &[],
     );

@@ -249,33 +249,34 @@ fn two_mebibytes_of_anything_are_masked_in_passing() {
     }
 }
 
-/// Makes a number Luhn-valid by its last digit.
-fn with_check_digit(mut digits: Vec<u32>) -> Vec<u32> {
-    let sum: u32 = digits
+/// Makes a number Luhn-valid by its last digit, written down as a table and not as the code under test computes it.
+fn with_check_digit(mut digits: Vec<usize>) -> Vec<usize> {
+    const DOUBLED: [usize; 10] = [0, 2, 4, 6, 8, 1, 3, 5, 7, 9];
+    let sum: usize = digits
         .iter()
         .rev()
-        .enumerate()
-        .map(|(index, digit)| match (index % 2 == 0, digit * 2) {
-            (true, doubled) if doubled > 9 => doubled - 9,
-            (true, doubled) => doubled,
-            (false, _) => *digit,
-        })
+        .zip([true, false].into_iter().cycle())
+        .map(|(digit, doubled)| if doubled { DOUBLED[*digit] } else { *digit })
         .sum();
-    digits.push((10 - sum % 10) % 10);
+    let check = (0..10).find(|check| sum.saturating_add(*check).is_multiple_of(10));
+    digits.push(check.unwrap());
     digits
 }
 
 fn card() -> impl Strategy<Value = String> {
-    let digits = prop::collection::vec(0_u32..10, 12..=18).prop_map(with_check_digit);
-    let separators = prop::collection::vec(prop::sample::select(vec!["", "", " ", "-"]), 19);
+    let digits = prop::collection::vec(0_usize..10, 12..=18).prop_map(with_check_digit);
+    let separators = prop::collection::vec(prop::sample::select(vec!["", "", " ", "-"]), 18);
     (digits, separators).prop_map(|(digits, separators)| {
-        let last = digits.len() - 1;
-        let pieces = digits.iter().zip(separators).enumerate();
-        pieces
-            .map(|(index, (digit, separator))| {
-                format!("{digit}{}", if index == last { "" } else { separator })
-            })
-            .collect()
+        let mut card = String::new();
+        for (index, digit) in digits.iter().enumerate() {
+            card.push_str(if index == 0 {
+                ""
+            } else {
+                separators[index.saturating_sub(1)]
+            });
+            card.push_str(&digit.to_string());
+        }
+        card
     })
 }
 
@@ -349,6 +350,6 @@ proptest! {
         let told = masker.text(&text);
         prop_assert_eq!(masker.text(&told), told);
         let line = masker.line(&text);
-        prop_assert_eq!(masker.line(&line), line.clone());
+        prop_assert_eq!(masker.line(&line), line);
     }
 }
