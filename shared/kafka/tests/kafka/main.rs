@@ -18,4 +18,6 @@ mod proxy;
 #[cfg(test)]
 mod read;
 #[cfg(test)]
+mod real;
+#[cfg(test)]
 mod wire;
