@@ -8,6 +8,8 @@ pub mod event;
 pub mod function;
 pub mod http;
 pub mod invoke;
+pub mod kafka_server;
 pub mod lambda_api;
 pub mod mapping;
+pub mod provider;
 pub mod s3;
