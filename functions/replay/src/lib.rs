@@ -10,6 +10,8 @@ mod pace;
 mod run;
 mod serve;
 pub mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use dead_letters::{Chunk, DeadLetters, Entry, Reading, SourceError};
 pub use error::ReplayError;
