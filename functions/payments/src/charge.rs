@@ -182,3 +182,6 @@ impl From<TokenFault> for NotCharged {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -150,7 +150,11 @@ mod tests {
     fn the_token_is_fixed_or_a_secret_and_never_shown() {
         let settings = read(&[("GATEWAY_TOKEN", "s3cret")]).unwrap();
         assert!(!format!("{settings:?}").contains("s3cret"));
-        assert_eq!(settings.token.masker().line("a s3cret b"), "a [masked] b");
+        let masked = settings.token.masker().line("a s3cret b");
+        assert!(
+            masked.starts_with("a ") && !masked.contains("s3cret"),
+            "{masked}"
+        );
         let arn = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:gateway-AbCdEf";
         let settings = read(&[("GATEWAY_TOKEN_SECRET_ARN", arn)]).unwrap();
         assert!(matches!(settings.token, ConfiguredToken::Secret(_)));
