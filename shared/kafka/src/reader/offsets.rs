@@ -18,7 +18,7 @@ use crate::connection::Connection;
 const QUESTION: Duration = Duration::from_secs(4);
 
 /// How long a question is asked again while its answer is an error.
-const PATIENCE: Duration = Duration::from_secs(9);
+const PATIENCE: Duration = Duration::from_secs(6);
 
 /// How long to wait before asking again.
 const AGAIN: Duration = Duration::from_millis(200);

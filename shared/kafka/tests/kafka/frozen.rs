@@ -7,7 +7,7 @@ use kafka::Producer;
 use lambda::{Broker, Clock, ProduceError, SystemClock};
 use pipeline::Outgoing;
 use rdkafka::types::RDKafkaApiKey;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::cluster::{Cluster, TestClock, connection, outgoing};
 use crate::proxy::Proxy;
@@ -96,4 +96,45 @@ async fn an_acknowledgement_that_never_comes_is_a_fault() {
         .await;
     assert!(matches!(result, Err(ProduceError::Fault(_))), "{result:?}");
     assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+/// rdkafka cuts such a name when it reads it, so the wire has to tell.
+#[tokio::test]
+async fn a_header_name_with_a_nul_in_it_goes_out_whole() {
+    let (_cluster, proxy, producer) = through_proxy(SystemClock).await;
+    let mut record = outgoing("t", Some(b"k"), Some(b"v"));
+    record.headers.push("na\0me", None);
+    producer.produce(&record).await.unwrap();
+    let batches = proxy.produced();
+    let body = &batches.last().unwrap().body;
+    // Zigzag of 5 for the name's length, and of -1 for null.
+    let expected = b"\x0ana\0me\x01";
+    assert!(
+        body.windows(expected.len()).any(|bytes| bytes == expected),
+        "{body:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_in_flight_is_given_up_too() {
+    let (cluster, proxy, producer) = through_proxy(SystemClock).await;
+    proxy.swallow();
+    let records: Vec<Outgoing> = (0..20_u8)
+        .map(|it| outgoing("t", Some(b"k"), Some(&[it])))
+        .collect();
+    let results = join_all(records.iter().map(|record| producer.produce(record)));
+    let given_up = async {
+        sleep(Duration::from_millis(200)).await;
+        producer.give_up();
+        Instant::now()
+    };
+    let (results, given_up) = tokio::join!(results, given_up);
+    assert!(
+        given_up.elapsed() < Duration::from_millis(500),
+        "{:?}",
+        given_up.elapsed()
+    );
+    assert!(results.iter().all(Result::is_err), "{results:?}");
+    sleep(Duration::from_secs(1)).await;
+    check(&cluster, &producer, Duration::from_secs(2)).await;
 }

@@ -11,6 +11,7 @@ pub(crate) struct Produced {
     pub(crate) base_sequence: i32,
     pub(crate) attributes: i16,
     pub(crate) records: i32,
+    pub(crate) body: Vec<u8>,
 }
 
 /// The version of produce requests that is spoken here: the last one before lengths became varints.
@@ -77,6 +78,7 @@ pub(crate) fn produced(frame: &[u8]) -> Vec<Produced> {
                 base_sequence: batch.i32(),
                 attributes,
                 records: batch.i32(),
+                body: batch.0.to_vec(),
             });
         }
     }
