@@ -6,11 +6,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use aws_config::SdkConfig;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::types::{BucketLocationConstraint, CreateBucketConfiguration};
 use lambda::{Objects, Put, SettingsReader, StoreFault};
 use tokio::sync::OnceCell;
 use uuid::Uuid;
@@ -95,19 +97,30 @@ impl Bucket {
         &self.name
     }
 
-    /// Makes the bucket unless we have it already.
+    /// Returns the endpoint, when it is one's own and not AWS itself.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.sdk.endpoint()
+    }
+
+    /// Makes the bucket unless it is there and lets us in.
     pub async fn create(&self) -> Result<(), StoreFault> {
         let client = self.client().await;
-        match client
-            .create_bucket()
-            .bucket(self.name.as_str())
-            .send()
-            .await
+        let name = self.name.as_str();
+        let mut request = client.create_bucket().bucket(name);
+        if self.sdk.endpoint().is_none()
+            && let Some(place) = location(self.sdk.config().await)
         {
-            Ok(_) => Ok(()),
-            Err(error) if error.code() == Some("BucketAlreadyOwnedByYou") => Ok(()),
-            Err(error) => Err(self.fault("CreateBucket", "", &error)),
+            request = request.create_bucket_configuration(place);
         }
+        let Err(error) = request.send().await else {
+            return Ok(());
+        };
+        if fault::status(&error) == Some(409)
+            && client.head_bucket().bucket(name).send().await.is_ok()
+        {
+            return Ok(());
+        }
+        Err(self.fault("CreateBucket", "", &error))
     }
 
     /// Reads an object; `None` when there is none of this key.
@@ -281,6 +294,14 @@ impl Bucket {
             self.name
         ))
     }
+}
+
+/// Names the region for a new bucket; us-east-1 is where S3 makes it without one, and must not be named.
+fn location(config: &SdkConfig) -> Option<CreateBucketConfiguration> {
+    let region = config.region()?.as_ref();
+    let constraint = (region != "us-east-1").then(|| BucketLocationConstraint::from(region))?;
+    let place = CreateBucketConfiguration::builder().location_constraint(constraint);
+    Some(place.build())
 }
 
 impl Objects for Bucket {

@@ -12,6 +12,7 @@ use aws_config::identity::IdentityCache;
 use aws_config::meta::credentials::CredentialsProviderChain;
 use aws_config::meta::region::RegionProviderChain;
 use aws_config::profile::{ProfileFileCredentialsProvider, ProfileFileRegionProvider};
+use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
@@ -19,12 +20,6 @@ use aws_sdk_s3::config::{Credentials, SharedHttpClient};
 use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
 use tokio::sync::OnceCell;
 
-/// How long a connection may take to stand.
-const CONNECT: Duration = Duration::from_millis(1_500);
-/// How long one try may take.
-const ATTEMPT: Duration = Duration::from_secs(3);
-/// How long all tries together may take.
-const OPERATION: Duration = Duration::from_secs(8);
 /// How often a call is tried.
 const TRIES: u32 = 3;
 /// How long credentials may take to be found: where there are none, the SDK would ask the machine's metadata service again and again.
@@ -40,7 +35,30 @@ pub struct Sdk(Arc<Loading>);
 struct Loading {
     endpoint: Option<Endpoint>,
     keys: Option<Keys>,
+    limits: Limits,
     loaded: OnceCell<SdkConfig>,
+}
+
+/// How long calls may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Until a connection stands.
+    pub connect: Duration,
+    /// One try.
+    pub attempt: Duration,
+    /// All tries of a call together.
+    pub operation: Duration,
+}
+
+impl Default for Limits {
+    /// Returns 1.5 s, 3 s and 8 s: a function that hands records back must still answer in time.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_millis(1_500),
+            attempt: Duration::from_secs(3),
+            operation: Duration::from_secs(8),
+        }
+    }
 }
 
 impl Sdk {
@@ -52,12 +70,23 @@ impl Sdk {
         }))
     }
 
-    /// Reaches an endpoint with the credentials of the environment or of a profile, else with these.
-    pub fn with_keys(endpoint: Option<Endpoint>, keys: Keys) -> Self {
+    /// Reaches it with the credentials of the environment or of a profile, else with these.
+    pub fn or_keys(self, keys: Keys) -> Self {
         Self(Arc::new(Loading {
-            endpoint,
+            endpoint: self.0.endpoint.clone(),
             keys: Some(keys),
-            ..Loading::default()
+            limits: self.0.limits,
+            loaded: OnceCell::new(),
+        }))
+    }
+
+    /// Reaches it within other limits.
+    pub fn within(self, limits: Limits) -> Self {
+        Self(Arc::new(Loading {
+            endpoint: self.0.endpoint.clone(),
+            keys: self.0.keys.clone(),
+            limits,
+            loaded: OnceCell::new(),
         }))
     }
 
@@ -82,28 +111,31 @@ impl Loading {
             region
         };
         let timeouts = TimeoutConfig::builder()
-            .connect_timeout(CONNECT)
-            .operation_attempt_timeout(ATTEMPT)
-            .operation_timeout(OPERATION)
+            .connect_timeout(self.limits.connect)
+            .operation_attempt_timeout(self.limits.attempt)
+            .operation_timeout(self.limits.operation)
             .build();
         let retries = RetryConfig::standard()
             .with_max_attempts(TRIES)
             .with_initial_backoff(Duration::from_millis(100))
             .with_max_backoff(Duration::from_secs(1));
+        let http = http_client();
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .region(region)
             .timeout_config(timeouts)
             .retry_config(retries)
             .identity_cache(IdentityCache::lazy().load_timeout(IDENTITY).build())
-            .http_client(http_client());
+            .http_client(http.clone());
         if let Some(Keys { id, secret }) = &self.keys {
             let fixed = Credentials::new(id, secret, None, None, "fixed");
+            let reach = ProviderConfig::without_region().with_http_client(http);
+            let profile = ProfileFileCredentialsProvider::builder().configure(&reach);
             loader = loader.credentials_provider(
                 CredentialsProviderChain::first_try(
                     "environment",
                     EnvironmentVariableCredentialsProvider::new(),
                 )
-                .or_else("profile", ProfileFileCredentialsProvider::builder().build())
+                .or_else("profile", profile.build())
                 .or_else("fixed", fixed),
             );
         }

@@ -39,10 +39,6 @@ impl fmt::Debug for Secret {
 
 impl Secret {
     /// Reads the setting that names a secret: `Some(None)` when it is not set.
-    #[expect(
-        clippy::option_option,
-        reason = "the outer level says whether reading worked, the inner one whether it is set"
-    )]
     pub fn read(
         reader: &mut SettingsReader<'_>,
         setting: &str,
@@ -73,6 +69,7 @@ impl Secret {
         }
         let value = self.fetch().await?;
         *held = Some(Arc::clone(&value));
+        drop(held);
         Ok(value)
     }
 
