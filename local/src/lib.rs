@@ -3,7 +3,10 @@
 //! Each noun stands alone and ends with its owner: an embedded broker, a real Kafka server, an S3 server, the payment
 //! provider's simulator, a function made of real processes, and a mapping that drives it from a topic.
 
+pub mod admin;
+pub mod binaries;
 pub mod broker;
+pub mod cli;
 pub mod event;
 pub mod function;
 pub mod http;
@@ -13,3 +16,4 @@ pub mod lambda_api;
 pub mod mapping;
 pub mod provider;
 pub mod s3;
+pub mod topics;

@@ -20,9 +20,10 @@ exec 3<&0
 "$@" </dev/null 3<&- &
 child=$!
 { cat <&3 >/dev/null; kill -9 "$child"; } &
+watcher=$!
 exec 3<&-
 while kill -0 "$child" 2>/dev/null; do wait "$child"; status=$?; done
-kill -9 -$$ 2>/dev/null
+kill -9 "$watcher" 2>/dev/null
 exit "$status"
 "#;
 

@@ -1,0 +1,113 @@
+//! A function for tests: does what a script says, one line an invocation, and keeps the events that it was given.
+//!
+//! `SCRIPT` is a file with a line for each invocation; the last line holds for all that follow. `EVENTS` is a file to which each
+//! event is added as a line. It speaks the Runtime API by hand, so that it can answer what no library would.
+//!
+//! | line | does |
+//! |---|---|
+//! | `answer TEXT` | answers with the text as it stands |
+//! | `error TEXT` | reports an error |
+//! | `crash` | ends the process |
+//! | `hang` | never answers |
+//! | `big N` | answers with N bytes |
+//! | `wait MS` | answers nothing to do after so many milliseconds |
+//! | `marks` | answers the number of earlier invocations noted in `MARKER_DIR`, as a string |
+//! | `env` | answers the whole environment as an object |
+//! | `init-error TEXT`, `init-crash`, `init-hang` | as its first line: does not come to its first invocation |
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::exit;
+use std::time::Duration;
+
+fn variable(name: &str) -> Option<String> {
+    std::env::vars().find_map(|(found, value)| (found == name).then_some(value))
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .unwrap();
+    let api = format!(
+        "http://{}/2018-06-01/runtime",
+        variable("AWS_LAMBDA_RUNTIME_API").unwrap()
+    );
+    let marks = std::path::Path::new(&variable("MARKER_DIR").unwrap()).join("marks");
+    let script = variable("SCRIPT").map_or("answer {}".to_owned(), |file| {
+        std::fs::read_to_string(file).unwrap()
+    });
+    let http = reqwest::Client::new();
+    writeln!(std::io::stdout(), "started").unwrap();
+    writeln!(std::io::stderr(), r#"{{"level":"INFO"}}"#).unwrap();
+    let line = |invocation: usize| {
+        script
+            .lines()
+            .nth(invocation)
+            .or(script.lines().last())
+            .unwrap()
+    };
+    match line(0).split_once(' ').unwrap_or((line(0), "")) {
+        ("init-error", text) => {
+            let report = format!(r#"{{"errorType":"Init","errorMessage":"{text}"}}"#);
+            http.post(format!("{api}/init/error"))
+                .body(report)
+                .send()
+                .await
+                .unwrap();
+            exit(1);
+        }
+        ("init-crash", _) => exit(3),
+        ("init-hang", _) => std::future::pending().await,
+        _ => {}
+    }
+    loop {
+        let next = http
+            .get(format!("{api}/invocation/next"))
+            .send()
+            .await
+            .unwrap();
+        let id = next.headers()["lambda-runtime-aws-request-id"]
+            .to_str()
+            .unwrap()
+            .to_owned();
+        let event = next.text().await.unwrap();
+        if let Some(file) = variable("EVENTS") {
+            let mut file = std::fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(file)
+                .unwrap();
+            file.write_all(format!("{event}\n").as_bytes()).unwrap();
+        }
+        // Earlier invocations of this sandbox, also by processes that have died since.
+        let earlier = std::fs::read(&marks).unwrap_or_default().len();
+        std::fs::write(&marks, vec![b'.'; earlier + 1]).unwrap();
+        let (word, text) = line(earlier).split_once(' ').unwrap_or((line(earlier), ""));
+        let (end, body) = match word {
+            "answer" => ("response", text.as_bytes().to_vec()),
+            "error" => (
+                "error",
+                format!(r#"{{"errorType":"Scripted","errorMessage":"{text}"}}"#).into_bytes(),
+            ),
+            "crash" => exit(7),
+            "hang" => std::future::pending().await,
+            "big" => ("response", vec![b' '; text.parse().unwrap()]),
+            "wait" => {
+                tokio::time::sleep(Duration::from_millis(text.parse().unwrap())).await;
+                ("response", b"{}".to_vec())
+            }
+            "marks" => ("response", format!("\"{earlier}\"").into_bytes()),
+            "env" => {
+                let env: BTreeMap<String, String> = std::env::vars().collect();
+                ("response", serde_json::to_vec(&env).unwrap())
+            }
+            _ => panic!("no such line: {word}"),
+        };
+        http.post(format!("{api}/invocation/{id}/{end}"))
+            .body(body)
+            .send()
+            .await
+            .unwrap();
+    }
+}

@@ -1,0 +1,64 @@
+//! The commands of the local tool, as the shell calls them.
+
+pub mod endpoints;
+pub mod failure;
+mod kafka;
+mod provider;
+pub mod shell;
+mod signals;
+mod topics;
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+pub use self::endpoints::{BrokersFlag, BucketFlags};
+pub use self::failure::Failure;
+pub use self::shell::{Form, Person, Printer, Shell};
+
+/// Runs the payments pipeline on this machine, and looks after one that runs anywhere.
+#[derive(Debug, Parser)]
+#[command(name = "cargo local", bin_name = "cargo local", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Kafka(kafka::Kafka),
+    Provider(provider::ProviderCommand),
+    Topics(topics::Topics),
+}
+
+/// Runs a command line, the program's name first, and returns the exit status: 0 done, 1 failed, 2 wrong usage.
+pub async fn run(arguments: impl IntoIterator<Item = OsString>, shell: &mut Shell<'_>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error, shell),
+    };
+    let end: Result<(), Failure> = match cli.command {
+        Command::Kafka(command) => command.run(shell).await,
+        Command::Provider(command) => command.run(shell).await,
+        Command::Topics(command) => command.run(shell).await,
+    };
+    match end {
+        Ok(()) => 0,
+        Err(failure) => {
+            shell.note(format_args!("error: {failure}"));
+            failure.status()
+        }
+    }
+}
+
+/// Prints help where it was asked for, and what is wrong where something is.
+fn refuse(error: &clap::Error, shell: &mut Shell<'_>) -> u8 {
+    let text = error.render().to_string();
+    let printer = if error.use_stderr() {
+        &mut shell.notes
+    } else {
+        &mut shell.out
+    };
+    printer.text(&text).ok();
+    u8::try_from(error.exit_code()).unwrap_or(2)
+}
