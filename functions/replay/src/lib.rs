@@ -2,6 +2,15 @@
 //!
 //! The rules (what is asked, what is selected, how a record goes back, what is counted) are `pipeline::replay`; here is what reads and produces.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::arithmetic_side_effects,
+        clippy::significant_drop_tightening,
+        reason = "tests count on small numbers and hold locks for as long as they read"
+    )
+)]
+
 mod chunk;
 pub mod dead_letters;
 mod error;

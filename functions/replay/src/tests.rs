@@ -1,7 +1,8 @@
-//! Whole runs over dead letters in memory, in moved time.
+//! Whole runs: over dead letters in memory, in moved time, and over Kafka's protocol.
 
 mod deadline;
 mod fault;
+mod kafka;
 mod rate;
 mod refusal;
 mod resume;

@@ -67,7 +67,7 @@ async fn a_wait_for_the_rate_that_would_outlast_the_time_is_not_begun() {
     let answer = world
         .run_within(
             &json!({ "all": true, "rate_per_second": 0.01 }),
-            Duration::from_secs(60),
+            Duration::from_mins(1),
         )
         .await;
     assert_eq!((answer.published, answer.stopped), (1, Some("deadline")));
