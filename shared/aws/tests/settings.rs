@@ -1,8 +1,15 @@
 //! What the bucket and the secrets read of the environment.
 
-#![allow(missing_docs, reason = "tests")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::significant_drop_tightening,
+    reason = "what fails here is to fail the test"
+)]
 
-use aws::{Bucket, Secret};
+use aws::{Bucket, Endpoint, Secret};
 use lambda::SettingsReader;
 
 fn check(env: &[(&str, &str)], expected: Result<(&str, Option<&str>), &[&str]>) {
@@ -15,10 +22,7 @@ fn check(env: &[(&str, &str)], expected: Result<(&str, Option<&str>), &[&str]>) 
     match (reader.finish(bucket), expected) {
         (Ok(bucket), Ok((name, endpoint))) => {
             assert_eq!(bucket.name().as_str(), name);
-            assert_eq!(
-                bucket.endpoint().map(|endpoint| endpoint.as_str()),
-                endpoint
-            );
+            assert_eq!(bucket.endpoint().map(Endpoint::as_str), endpoint);
         }
         (Err(wrong), Err(names)) => {
             for name in names {

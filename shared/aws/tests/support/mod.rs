@@ -108,7 +108,7 @@ pub(crate) fn bucket(url: &str, name: &str) -> Bucket {
     };
     let limits = Limits {
         connect: Duration::from_millis(500),
-        attempt: Duration::from_millis(1_000),
+        attempt: Duration::from_secs(1),
         operation: Duration::from_secs(4),
     };
     let sdk = Sdk::new(Some(endpoint)).or_keys(keys).within(limits);
