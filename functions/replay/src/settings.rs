@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 
 use lambda::SettingsReader;
+use lambda::invocation::concurrency;
 use pipeline::Topic;
 
 /// What the replay function is set to.
@@ -50,9 +51,71 @@ fn topics(list: &str) -> Result<Vec<Topic>, String> {
         .collect()
 }
 
-fn concurrency(text: &str) -> Result<NonZeroU16, &'static str> {
-    text.parse()
-        .ok()
-        .filter(|number: &NonZeroU16| number.get() <= 1_000)
-        .ok_or("it is not a whole number from 1 to 1000")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(env: &[(&str, &str)]) -> Result<Settings, String> {
+        let value = |name: &str| {
+            let set = env.iter().find(|(set, _)| *set == name)?;
+            Some(set.1.to_owned())
+        };
+        let mut reader = SettingsReader::new(&value);
+        let settings = Settings::read(&mut reader);
+        reader.finish(settings).map_err(|error| error.to_string())
+    }
+
+    fn check_refused(env: &[(&str, &str)], named: &[&str]) {
+        let refused = read(env).unwrap_err();
+        for name in named {
+            assert!(refused.contains(name), "{env:?}: {refused}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_set_has_its_default() {
+        let settings = read(&[]).unwrap();
+        assert_eq!(settings.from.as_str(), "brew.payments.dlq");
+        assert_eq!(settings.to.as_str(), "brew.payments.v1");
+        assert_eq!(settings.targets, [settings.to]);
+        assert_eq!(settings.concurrency.get(), 32);
+    }
+
+    #[test]
+    fn what_is_set_holds() {
+        let settings = read(&[
+            ("MAIN_TOPIC", "main"),
+            ("DLQ_TOPIC", "dlq"),
+            ("RETRY_STAGES", ""),
+            ("REPLAY_TARGETS", "main, orders"),
+            ("CONCURRENCY", "7"),
+        ]);
+        let settings = settings.unwrap();
+        let targets: Vec<&str> = settings.targets.iter().map(Topic::as_str).collect();
+        assert_eq!(
+            (settings.to.as_str(), settings.from.as_str()),
+            ("main", "dlq")
+        );
+        assert_eq!(
+            (targets.as_slice(), settings.concurrency.get()),
+            (&["main", "orders"][..], 7)
+        );
+    }
+
+    #[test]
+    fn every_wrong_setting_is_named() {
+        check_refused(
+            &[("REPLAY_TARGETS", ""), ("CONCURRENCY", "0")],
+            &["REPLAY_TARGETS", "CONCURRENCY"],
+        );
+        check_refused(&[("REPLAY_TARGETS", "main,,orders")], &["REPLAY_TARGETS"]);
+        check_refused(
+            &[("DLQ_TOPIC", ""), ("CONCURRENCY", "many")],
+            &["DLQ_TOPIC", "CONCURRENCY"],
+        );
+        check_refused(
+            &[("REPLAY_TARGETS", "brew.payments.v1,brew.payments.dlq")],
+            &["REPLAY_TARGETS", "circle"],
+        );
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
+use crate::{KafkaTopics, Replay, ReplayError, Settings};
 use bytes::Bytes;
 use kafka::{Brokers, ChunkLimit, Connection, Producer, Read, Reader};
 use lambda::{Broker, Clock, Deadline, Stop, SystemClock};
@@ -13,7 +14,6 @@ use pipeline::{Headers, Outgoing, Record, Topic};
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
-use crate::{KafkaTopics, Replay, ReplayError, Settings};
 use serde_json::{Value, json};
 
 struct World {
@@ -36,7 +36,10 @@ fn replay_on(brokers: &str, concurrency: u16) -> Replay<Producer, KafkaTopics, S
         targets: vec![topic("main")],
         concurrency: NonZeroU16::new(concurrency).unwrap(),
     };
-    let (broker, topics) = (Producer::new(connection(brokers)), KafkaTopics::new(connection(brokers)));
+    let (broker, topics) = (
+        Producer::new(connection(brokers)),
+        KafkaTopics::new(connection(brokers)),
+    );
     Replay::new(settings, broker, topics, SystemClock, Stop::default())
 }
 
@@ -61,13 +64,21 @@ impl World {
             let mut headers = Headers::default();
             headers.push("trace", None);
             headers.push("trace", Some(Bytes::from_static(&[0, 0xff])));
-            let class = if number % 3 == 0 { "permanent" } else { "transient" };
+            let class = if number % 3 == 0 {
+                "permanent"
+            } else {
+                "transient"
+            };
             headers.set(names::ERROR_CLASS, class);
             headers.set(names::RETRY_COUNT, "3");
             let outgoing = Outgoing {
                 topic: topic("dlq"),
                 key: Some(Bytes::from(format!("k-{number}"))),
-                value: Some(Bytes::from(vec![u8::try_from(number % 251).unwrap(), 0, 0xff])),
+                value: Some(Bytes::from(vec![
+                    u8::try_from(number % 251).unwrap(),
+                    0,
+                    0xff,
+                ])),
                 headers,
             };
             producer.produce(&outgoing).await.unwrap();
@@ -81,7 +92,10 @@ impl World {
     async fn run_within(&self, payload: &Value, millis: u64) -> Result<Answer, ReplayError> {
         let deadline = Deadline::from_header(millis, SystemClock.now());
         let result = self.replay.run(&payload.to_string(), deadline).await;
-        assert!(SystemClock.now() <= deadline.answer_by(), "the answer came too late");
+        assert!(
+            SystemClock.now() <= deadline.answer_by(),
+            "the answer came too late"
+        );
         result
     }
 
@@ -92,7 +106,10 @@ impl World {
             records: usize::MAX,
             bytes: usize::MAX,
         };
-        let chunk = reader.next_chunk(everything, std::future::pending()).await.unwrap();
+        let chunk = reader
+            .next_chunk(everything, std::future::pending())
+            .await
+            .unwrap();
         let record = |read| match read {
             Read::Record(record) => record,
             Read::Unreadable(unreadable) => panic!("{unreadable:?}"),
@@ -105,12 +122,16 @@ impl World {
         let returned = self.records("main").await;
         let dead = self.records("dlq").await;
         let expected: BTreeSet<String> = keys.map(|number| format!("k-{number}")).collect();
-        let key = |record: &Record| String::from_utf8(record.key.as_ref().unwrap().to_vec()).unwrap();
+        let key =
+            |record: &Record| String::from_utf8(record.key.as_ref().unwrap().to_vec()).unwrap();
         assert_eq!(returned.iter().map(key).collect::<BTreeSet<_>>(), expected);
         assert_eq!(returned.len(), expected.len(), "some went back twice");
         for record in &returned {
             let from = record.headers.only_text(names::REPLAY_FROM_DLQ).unwrap();
-            let dead = dead.iter().find(|dead| dead.coordinates.to_string() == from).unwrap();
+            let dead = dead
+                .iter()
+                .find(|dead| dead.coordinates.to_string() == from)
+                .unwrap();
             assert_eq!((&record.key, &record.value), (&dead.key, &dead.value));
             let kept = |record: &Record| record.headers.foreign();
             assert_eq!(kept(record), kept(dead));
@@ -122,13 +143,24 @@ impl World {
 #[tokio::test]
 async fn a_dry_run_then_a_real_one_over_the_wire() {
     let world = World::with(300).await;
-    let dry = world.run(&json!({ "dry_run": true, "error_class": "transient" })).await.unwrap();
-    assert_eq!((dry.to_publish, dry.published, dry.complete), (Some(200), 0, true));
+    let dry = world
+        .run(&json!({ "dry_run": true, "error_class": "transient" }))
+        .await
+        .unwrap();
+    assert_eq!(
+        (dry.to_publish, dry.published, dry.complete),
+        (Some(200), 0, true)
+    );
     assert!(world.records("main").await.is_empty());
     let ask = json!({ "error_class": "transient", "rate_per_second": 0 });
     let real = world.run(&ask).await.unwrap();
-    assert_eq!((real.matched, real.published, real.complete), (200, 200, true));
-    world.check_returned((0..300).filter(|number| number % 3 != 0)).await;
+    assert_eq!(
+        (real.matched, real.published, real.complete),
+        (200, 200, true)
+    );
+    world
+        .check_returned((0..300).filter(|number| number % 3 != 0))
+        .await;
 }
 
 #[tokio::test]
@@ -150,10 +182,16 @@ async fn times_are_kept_by_a_broker_that_cannot_look_them_up() {
     tokio::time::sleep(Duration::from_millis(20)).await;
     let between = SystemClock.now().to_rfc3339();
     world.die(20..30).await;
-    let answer = world.run(&json!({ "since": between, "rate_per_second": 0 })).await.unwrap();
+    let answer = world
+        .run(&json!({ "since": between, "rate_per_second": 0 }))
+        .await
+        .unwrap();
     assert_eq!((answer.published, answer.complete), (10, true));
     world.check_returned(20..30).await;
-    let answer = world.run(&json!({ "until": between, "dry_run": true })).await.unwrap();
+    let answer = world
+        .run(&json!({ "until": between, "dry_run": true }))
+        .await
+        .unwrap();
     assert_eq!(answer.to_publish, Some(20));
 }
 
@@ -161,11 +199,22 @@ async fn times_are_kept_by_a_broker_that_cannot_look_them_up() {
 async fn a_list_is_read_from_where_it_is() {
     let world = World::with(40).await;
     let dead = world.records("dlq").await;
-    let chosen: Vec<&Record> = dead.iter().filter(|record| record.value.as_ref().unwrap()[0] % 7 == 0).collect();
-    let list: Vec<String> = chosen.iter().map(|record| record.coordinates.to_string()).collect();
-    let answer = world.run(&json!({ "records": list, "rate_per_second": 0 })).await.unwrap();
+    let chosen: Vec<&Record> = dead
+        .iter()
+        .filter(|record| record.value.as_ref().unwrap()[0] % 7 == 0)
+        .collect();
+    let list: Vec<String> = chosen
+        .iter()
+        .map(|record| record.coordinates.to_string())
+        .collect();
+    let answer = world
+        .run(&json!({ "records": list, "rate_per_second": 0 }))
+        .await
+        .unwrap();
     assert_eq!(answer.published, 6);
-    world.check_returned((0..40).filter(|number| number % 7 == 0)).await;
+    world
+        .check_returned((0..40).filter(|number| number % 7 == 0))
+        .await;
 }
 
 #[tokio::test]
@@ -177,7 +226,10 @@ async fn a_record_that_the_broker_refuses_is_counted_and_the_rest_goes_back() {
     let too_large = RDKafkaRespErr::RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
     let refusals = [too_large, too_large];
     world.mock.request_errors(RDKafkaApiKey::Produce, &refusals);
-    let answer = world.run(&json!({ "all": true, "rate_per_second": 0 })).await.unwrap();
+    let answer = world
+        .run(&json!({ "all": true, "rate_per_second": 0 }))
+        .await
+        .unwrap();
     assert_eq!((answer.matched, answer.published, answer.failed), (4, 3, 1));
     assert!(answer.complete);
     assert_eq!(world.records("main").await.len(), 3);
@@ -186,8 +238,17 @@ async fn a_record_that_the_broker_refuses_is_counted_and_the_rest_goes_back() {
 #[tokio::test]
 async fn a_topic_that_does_not_exist_is_named() {
     let world = World::with(0).await;
-    world.mock.topic_error("nothere", RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART).unwrap();
-    let error = world.run(&json!({ "from_topic": "nothere", "all": true })).await.unwrap_err();
+    world
+        .mock
+        .topic_error(
+            "nothere",
+            RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
+        )
+        .unwrap();
+    let error = world
+        .run(&json!({ "from_topic": "nothere", "all": true }))
+        .await
+        .unwrap_err();
     assert_eq!(error.error_type(), "InvalidReplay");
     assert!(error.to_string().contains("nothere"));
     let answer = world.run(&json!({ "all": true })).await.unwrap();
