@@ -86,6 +86,6 @@ pub enum SourceError {
     #[error("topic {0} does not exist")]
     NoSuchTopic(Topic),
     /// The broker is away or refuses us. Names the brokers and the authentication mode.
-    #[error("the dead letters cannot be read now: {0}")]
+    #[error("{0}")]
     Fault(String),
 }

@@ -1,6 +1,7 @@
 //! Why an invocation fails as a whole.
 
 use lambda_runtime::Diagnostic;
+use pipeline::Masker;
 use pipeline::replay::InvalidReplay;
 
 use crate::dead_letters::SourceError;
@@ -36,7 +37,8 @@ impl From<ReplayError> for Diagnostic {
         };
         Self {
             error_type: error.error_type().to_owned(),
-            error_message: message,
+            // What a caller writes into a wrong field is told back, and logged by the runtime.
+            error_message: Masker::default().text(&message),
         }
     }
 }

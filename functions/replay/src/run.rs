@@ -64,12 +64,7 @@ impl<B: Broker, D: DeadLetters, C: Clock> Replay<B, D, C> {
         let duration_ms = self.clock.now().millis_since(began);
         match &result {
             Ok(answer) => self.tell_end(answer, duration_ms),
-            Err(error) => tracing::error!(
-                error.code = error.error_type(),
-                error.message = self.masker.line(&error.to_string()),
-                duration_ms,
-                "replay failed before anything was published"
-            ),
+            Err(error) => self.tell_failure(error, duration_ms),
         }
         result
     }
@@ -192,6 +187,26 @@ impl<B: Broker, D: DeadLetters, C: Clock> Replay<B, D, C> {
             replay.asked = asked,
             "replay starts"
         );
+    }
+
+    fn tell_failure(&self, error: &ReplayError, duration_ms: i64) {
+        let (kind, text) = (error.error_type(), self.masker.line(&error.to_string()));
+        match error {
+            ReplayError::Invalid(_) | ReplayError::Source(SourceError::NoSuchTopic(_)) => {
+                tracing::warn!(
+                    error.r#type = kind,
+                    duration_ms,
+                    "replay is refused: {text}"
+                );
+            }
+            ReplayError::Source(SourceError::Fault(_)) => {
+                tracing::error!(
+                    error.r#type = kind,
+                    duration_ms,
+                    "replay cannot begin: {text}"
+                );
+            }
+        }
     }
 
     fn tell_end(&self, answer: &Answer, duration_ms: i64) {
