@@ -8,7 +8,8 @@ use crate::asking::Asking;
 use crate::circuit::{CallEnd, CircuitBreaker, Pass};
 use crate::gateway::{Call, Gateway};
 use crate::payment::Payment;
-use crate::token::{Held, TokenFault, TokenSource, Tokens};
+use crate::token::{TokenFault, TokenSource};
+use crate::tokens::{Held, Tokens};
 
 /// Charges payments at the provider.
 #[derive(Debug)]
@@ -86,7 +87,7 @@ impl<T: TokenSource, C: Clock> Charge<T, C> {
         if answer.status != 401 {
             return Ok(answer);
         }
-        let held = self.tokens.after(&held).await?;
+        let held = self.tokens.after(Some(&held)).await?;
         self.exchange(call, &held, visit).await
     }
 

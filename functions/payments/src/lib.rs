@@ -3,6 +3,14 @@
 //! One package, deployed once per stage. The rules are pure ([`payment`], [`answer`], [`asking`], [`circuit`]); the HTTP adapter is
 //! [`gateway`]; [`charge`] joins them behind the trait that the batch loop calls.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::arithmetic_side_effects,
+        reason = "tests count on small numbers"
+    )
+)]
+
 pub mod answer;
 pub mod asking;
 pub mod charge;
@@ -14,6 +22,7 @@ pub(crate) mod provider;
 pub mod settings;
 pub mod step;
 pub mod token;
+mod tokens;
 pub mod url;
 
 pub use answer::{Answer, Asked, BodyEnd, Charged, Fault};

@@ -18,7 +18,8 @@ const SCHEMA_VERSION: &str = "1";
 /// It serializes as the body of a charge: fields in this order, metadata sorted, so that every attempt sends the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Payment {
-    payment_id: PaymentId,
+    #[serde(rename = "payment_id")]
+    id: PaymentId,
     order_id: String,
     amount: i64,
     currency: String,
@@ -84,7 +85,7 @@ impl Payment {
             return Err(invalid("currency is not three capital letters"));
         }
         Ok(Self {
-            payment_id: PaymentId(payment_id),
+            id: PaymentId(payment_id),
             order_id,
             amount,
             currency,
@@ -94,7 +95,7 @@ impl Payment {
 
     /// Returns the payment's identity.
     pub const fn id(&self) -> &PaymentId {
-        &self.payment_id
+        &self.id
     }
 
     /// Returns the body of a charge: the same bytes whenever the same record is read.

@@ -1,12 +1,10 @@
 //! The token for the provider, and where it comes from.
 
-use std::fmt;
-use std::str::FromStr;
-
 use aws::Secret;
 use lambda::SettingsReader;
 use pipeline::mask::Masker;
-use tokio::sync::Mutex;
+use std::fmt;
+use std::str::FromStr;
 
 /// A bearer token; it is never written to a log.
 #[derive(Clone, PartialEq, Eq)]
@@ -123,94 +121,14 @@ impl ConfiguredToken {
     }
 }
 
-/// The token as it was last read, kept from one call to the next.
-#[derive(Debug)]
-pub(crate) struct Tokens<T> {
-    source: T,
-    held: Mutex<Option<Held>>,
-}
-
-/// A token, the one before it, and how often it had been read before.
-#[derive(Clone, Debug)]
-pub(crate) struct Held {
-    pub(crate) token: Option<Token>,
-    replaced: Option<Token>,
-    reading: u64,
-}
-
-impl<T: TokenSource> Tokens<T> {
-    pub(crate) fn new(source: T) -> Self {
-        Self {
-            source,
-            held: Mutex::new(None),
-        }
-    }
-
-    /// Returns the token, read at first need.
-    pub(crate) async fn current(&self) -> Result<Held, TokenFault> {
-        let mut held = self.held.lock().await;
-        if let Some(held) = held.as_ref() {
-            return Ok(held.clone());
-        }
-        let first = Held {
-            token: self.source.read().await?,
-            replaced: None,
-            reading: 0,
-        };
-        *held = Some(first.clone());
-        Ok(first)
-    }
-
-    /// Returns a token read after the one that was refused: of many calls that were refused at once, one reads and the others share.
-    pub(crate) async fn after(&self, refused: &Held) -> Result<Held, TokenFault> {
-        let mut held = self.held.lock().await;
-        if let Some(held) = held.as_ref()
-            && held.reading > refused.reading
-        {
-            return Ok(held.clone());
-        }
-        let next = Held {
-            token: self.source.read().await?,
-            replaced: refused.token.clone(),
-            reading: refused.reading.saturating_add(1),
-        };
-        *held = Some(next.clone());
-        Ok(next)
-    }
-
-    /// Returns what takes the token out of messages, and the one before it, which calls still under way may have sent.
-    pub(crate) async fn masker(&self) -> Masker {
-        let held = self.held.lock().await.clone();
-        let tokens = held.map(|held| [held.token, held.replaced]);
-        Masker::with_secrets(
-            tokens
-                .into_iter()
-                .flatten()
-                .flatten()
-                .map(|token| token.secret().to_owned()),
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use futures_util::future::join_all;
+    use aws::{Keys, Sdk};
 
     use super::*;
-
-    /// Gives another token at each reading.
-    #[derive(Debug, Default)]
-    struct Rotating(AtomicU64);
-
-    impl TokenSource for Rotating {
-        async fn read(&self) -> Result<Option<Token>, TokenFault> {
-            let number = self.0.fetch_add(1, Ordering::SeqCst);
-            tokio::task::yield_now().await;
-            Ok(format!("token-{number}").parse().ok())
-        }
-    }
+    use crate::provider::{Provider, answer};
 
     #[test]
     fn a_token_is_visible_ascii_and_is_never_shown() {
@@ -223,24 +141,36 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn calls_that_are_refused_at_once_read_the_token_again_once() {
-        let tokens = Tokens::new(Rotating::default());
-        let secret = |held: &Held| held.token.clone().unwrap().secret().to_owned();
-        let first = join_all((0..32).map(|_| tokens.current())).await;
-        assert!(
-            first
-                .iter()
-                .all(|held| secret(held.as_ref().unwrap()) == "token-0")
-        );
-        let refused = first[0].clone().unwrap();
-        let second = join_all((0..32).map(|_| tokens.after(&refused))).await;
-        assert!(
-            second
-                .iter()
-                .all(|held| secret(held.as_ref().unwrap()) == "token-1")
-        );
-        assert_eq!(secret(&tokens.current().await.unwrap()), "token-1");
-        let refused = second[0].clone().unwrap();
-        assert_eq!(secret(&tokens.after(&refused).await.unwrap()), "token-2");
+    async fn a_secret_of_secrets_manager_is_read_anew_each_time_and_may_be_an_object() {
+        let readings = AtomicU64::new(0);
+        let server = Provider::start(move |request| {
+            assert_eq!(
+                request.header("x-amz-target"),
+                Some("secretsmanager.GetSecretValue")
+            );
+            let secret = match readings.fetch_add(1, Ordering::SeqCst) {
+                0 => "token-0\n".to_owned(),
+                1 => r#"{"token":"token-1"}"#.to_owned(),
+                _ => "no token".to_owned(),
+            };
+            answer(
+                200,
+                &serde_json::json!({ "SecretString": secret }).to_string(),
+            )
+        });
+        let keys = Keys {
+            id: "id".to_owned(),
+            secret: "key".to_owned(),
+        };
+        let arn = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:gateway-AbCdEf";
+        let sdk = Sdk::new(Some(server.url().parse().unwrap())).or_keys(keys);
+        let secret = Secret::new(arn.parse().unwrap(), "token", sdk);
+        let source = ConfiguredToken::Secret(Box::new(secret));
+        for expected in ["token-0", "token-1"] {
+            let token = source.read().await.unwrap().unwrap();
+            assert_eq!(token.secret(), expected);
+        }
+        let fault = source.read().await.unwrap_err();
+        assert!(!fault.to_string().contains("no token"), "{fault}");
     }
 }

@@ -39,7 +39,7 @@ impl Clock for TestClock {
     }
 
     async fn sleep_until(&self, _: Timestamp) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
