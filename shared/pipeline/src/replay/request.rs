@@ -1,14 +1,16 @@
 //! What an operator asks of a replay, read from the invocation's payload.
 
-use std::collections::BTreeSet;
+mod field;
+mod value;
+
 use std::fmt;
 
-use crate::record::{Coordinates, Offset, Partition, Timestamp, Topic};
-use crate::replay::fields::{Fields, short};
-use crate::replay::moment::moment;
+use crate::record::{Timestamp, Topic};
+use crate::replay::fields::Fields;
 use crate::replay::progress::Progress;
 use crate::replay::rate::Rate;
-use crate::replay::selection::{Selection, Told, UNKNOWN, Window};
+use crate::replay::selection::Selection;
+use value::{error_class, error_code, limit, rate, records, topic, window};
 
 /// A replay as asked for, checked, with all its times fixed.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,68 +85,6 @@ impl fmt::Display for InvalidReplay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.problems.join("; "))
     }
-}
-
-/// The names of a payload's fields.
-mod field {
-    pub(super) const FROM_TOPIC: &str = "from_topic";
-    pub(super) const TO_TOPIC: &str = "to_topic";
-    pub(super) const SINCE: &str = "since";
-    pub(super) const UNTIL: &str = "until";
-    pub(super) const ERROR_CLASS: &str = "error_class";
-    pub(super) const ERROR_CODE: &str = "error_code";
-    pub(super) const KEY: &str = "key";
-    pub(super) const ORIGINAL_TOPIC: &str = "original_topic";
-    pub(super) const RECORDS: &str = "records";
-    pub(super) const LIMIT: &str = "limit";
-    pub(super) const RATE: &str = "rate_per_second";
-    pub(super) const DRY_RUN: &str = "dry_run";
-    pub(super) const MAX_REPLAYS: &str = "max_replays";
-    pub(super) const ALL: &str = "all";
-    pub(super) const RESUME: &str = "resume";
-    pub(super) const PLAN: &str = "plan";
-    pub(super) const AGAIN: &str = "again";
-
-    /// Every field there is.
-    pub(super) const NAMES: [&str; 17] = [
-        FROM_TOPIC,
-        TO_TOPIC,
-        SINCE,
-        UNTIL,
-        ERROR_CLASS,
-        ERROR_CODE,
-        KEY,
-        ORIGINAL_TOPIC,
-        RECORDS,
-        LIMIT,
-        RATE,
-        DRY_RUN,
-        MAX_REPLAYS,
-        ALL,
-        RESUME,
-        PLAN,
-        AGAIN,
-    ];
-
-    /// The fields that say which dead letters are meant.
-    pub(super) const FILTERS: [&str; 7] = [
-        SINCE,
-        UNTIL,
-        ERROR_CLASS,
-        ERROR_CODE,
-        KEY,
-        ORIGINAL_TOPIC,
-        RECORDS,
-    ];
-
-    /// The fields that are known and not served yet, and why.
-    pub(super) const NOT_YET: [(&str, &str); 2] = [
-        (PLAN, "cannot be used: this version keeps no plans yet"),
-        (
-            AGAIN,
-            "cannot be used: this version keeps no ledger of what was published yet, every run is taken at its word",
-        ),
-    ];
 }
 
 impl Request {
@@ -285,89 +225,6 @@ impl Request {
             );
         }
     }
-}
-
-fn topic(fields: &mut Fields, name: &str) -> Option<Topic> {
-    fields.parsed(name, "is not a legal topic name", |text| text.parse().ok())
-}
-
-fn window(fields: &mut Fields, now: Timestamp) -> Window {
-    const WRONG: &str = "is neither a span ago, such as 1h, 24h or 7d, nor an RFC 3339 time";
-    let since = fields.parsed(field::SINCE, WRONG, |text| moment(text, now));
-    let until = fields.parsed(field::UNTIL, WRONG, |text| moment(text, now));
-    if let (Some(since), Some(until)) = (since, until)
-        && since >= until
-    {
-        fields.problem(field::SINCE, "is not before until");
-    }
-    Window { since, until }
-}
-
-fn error_class(fields: &mut Fields) -> Option<Told<crate::ErrorClass>> {
-    fields.parsed(
-        field::ERROR_CLASS,
-        "is none of transient, permanent, unknown",
-        |text| Some(Told::class_of(text)).filter(|told| told.as_str() == text),
-    )
-}
-
-fn error_code(fields: &mut Fields) -> Option<Told<crate::ErrorCode>> {
-    let known: Vec<&str> = crate::ErrorCode::ALL
-        .iter()
-        .map(|code| code.as_str())
-        .collect();
-    let wrong = format!("is none of {}, {UNKNOWN}", known.join(", "));
-    fields.parsed(field::ERROR_CODE, &wrong, |text| {
-        Some(Told::code_of(text)).filter(|told| told.as_str() == text)
-    })
-}
-
-fn records(fields: &mut Fields, from: &Topic) -> Option<BTreeSet<(Partition, Offset)>> {
-    let list = fields.list(field::RECORDS)?;
-    if list.is_empty() {
-        fields.problem(field::RECORDS, "is empty");
-        return None;
-    }
-    let mut places = BTreeSet::new();
-    let mut wrong: Vec<String> = Vec::new();
-    for entry in &list {
-        let at = entry
-            .as_str()
-            .and_then(|text| text.parse::<Coordinates>().ok())
-            .filter(|at| at.topic == *from);
-        match at {
-            Some(at) => {
-                places.insert((at.partition, at.offset));
-            }
-            None => wrong.push(short(entry.as_str().unwrap_or(&entry.to_string()))),
-        }
-    }
-    if let Some(first) = wrong.first() {
-        fields.problem(
-            field::RECORDS,
-            format_args!(
-                "has {} of {} entries that are not \"{from}/partition/offset\", first {first}",
-                wrong.len(),
-                list.len(),
-            ),
-        );
-        return None;
-    }
-    Some(places)
-}
-
-fn limit(fields: &mut Fields) -> Option<Limit> {
-    let each = fields.positive(field::LIMIT)?;
-    Some(Limit { each, left: each })
-}
-
-fn rate(fields: &mut Fields) -> Option<Rate> {
-    let number = fields.number(field::RATE)?;
-    let rate = Rate::per_second(number);
-    if rate.is_none() {
-        fields.problem(field::RATE, "is below zero");
-    }
-    rate
 }
 
 #[cfg(test)]

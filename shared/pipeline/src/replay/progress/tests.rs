@@ -117,7 +117,7 @@ fn a_list_of_places_keeps_to_the_stretches_that_hold_them() {
         let mut run = progress(&[(0, 3, 9), (1, 0, 5)]);
         let places = places.iter().map(|(p, o)| (partition(*p), offset(*o)));
         run.keep_to(&places.collect());
-        assert_eq!(left(&run), expected, "{places:?}", places = expected);
+        assert_eq!(left(&run), expected, "{expected:?}");
     };
     check(&[(0, 5)], &[(0, 5, 6)]);
     check(&[(0, 5), (0, 7), (1, 4)], &[(0, 5, 8), (1, 4, 5)]);

@@ -1,22 +1,23 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::replay::selection::Told;
 
 const NOW: Timestamp = Timestamp::from_millis(1_755_933_141_855);
 const HOUR: i64 = 3_600_000;
 
-fn topic(name: &str) -> Topic {
+fn named(name: &str) -> Topic {
     name.parse().unwrap()
 }
 
-pub(crate) fn read(payload: &str) -> Result<Request, InvalidReplay> {
-    let (from, to) = (topic("dlq"), topic("main"));
+fn read(payload: &str) -> Result<Request, InvalidReplay> {
+    let (from, to) = (named("dlq"), named("main"));
     Request::read(
         payload,
         &Terms {
             from: &from,
             to: &to,
-            targets: &[topic("main"), topic("other")],
+            targets: &[named("main"), named("other")],
             new_id: "run-1",
             now: NOW,
         },
@@ -262,7 +263,7 @@ fn what_is_asked_is_what_is_read() {
         Some(Told::Known(crate::ErrorCode::ProviderTimeout))
     );
     assert_eq!(selection.key.as_deref(), Some("k-7"));
-    assert_eq!(selection.original_topic, Some(topic("orders")));
+    assert_eq!(selection.original_topic, Some(named("orders")));
     assert_eq!(selection.records.as_ref().unwrap().len(), 2);
     assert_eq!(selection.max_replays, 9);
     assert_eq!(request.limit, Some(Limit { each: 5, left: 5 }));
