@@ -19,8 +19,8 @@ async fn main() -> ExitCode {
         }
     };
     let (stop, failures) = (Stop::default(), settings.batch_failures);
-    let step = DlqStep::new(settings, Box::new(std::io::stdout()), SystemClock);
-    let batches = BatchLoop::new(step, SystemClock, failures, stop.clone());
+    let dead_letters = DlqStep::new(settings, Box::new(std::io::stdout()), SystemClock);
+    let batches = BatchLoop::new(dead_letters, SystemClock, failures, stop.clone());
     match lambda::serve_batches(&batches, stop).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

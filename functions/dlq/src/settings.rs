@@ -36,6 +36,10 @@ impl Settings {
     }
 }
 
+#[expect(
+    clippy::option_option,
+    reason = "the outer level says whether reading worked, the inner one whether it is set"
+)]
 fn webhook(reader: &mut SettingsReader<'_>) -> Option<Option<Webhook>> {
     let fixed = reader.optional("ALERT_WEBHOOK_URL", str::parse::<WebhookUrl>);
     let secret = Secret::read(reader, "ALERT_WEBHOOK_SECRET_ARN", "url");
