@@ -115,3 +115,6 @@ impl<O: Objects> Incidents<O> {
         text
     }
 }
+
+#[cfg(test)]
+mod tests;
