@@ -100,7 +100,7 @@ impl Webhook {
         };
         let url = secret.value().await.map_err(unreachable)?;
         let refused = match self.send(&parsed(&url)?, post).await {
-            Err(WebhookFault::Refused(status)) if status.is_client_error() => status,
+            Err(WebhookFault::Refused(status)) if is_of_no_such_place(status) => status,
             delivered @ (Ok(()) | Err(_)) => return delivered,
         };
         let newer = secret.read_again().await.map_err(unreachable)?;
@@ -132,11 +132,21 @@ impl Webhook {
             Client::builder()
                 .user_agent(concat!("brew-dlq/", env!("CARGO_PKG_VERSION")))
                 .redirect(redirect::Policy::none())
+                // A connection kept over a freeze of the process would lose the next post.
+                .pool_max_idle_per_host(0)
                 .no_proxy()
                 .build()
                 .map_err(unsent)
         })
     }
+}
+
+/// Tells whether an answer says that nobody may post at this address, or not any more.
+fn is_of_no_such_place(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND | StatusCode::GONE
+    )
 }
 
 fn parsed(url: &str) -> Result<WebhookUrl, WebhookFault> {

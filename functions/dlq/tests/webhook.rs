@@ -102,7 +102,7 @@ impl Server {
 
 #[tokio::test]
 async fn the_address_is_read_at_first_need_and_again_when_it_is_refused() {
-    let refused = || Err(WebhookFault::Refused(reqwest::StatusCode::NOT_FOUND));
+    let refused = || Err(WebhookFault::Refused(StatusCode::NOT_FOUND));
     check(&["/ok"], Ok(()), &["/", "/ok"]).await;
     check(&["/old", "/ok"], Ok(()), &["/", "/old", "/", "/ok"]).await;
     check(&["/old", "/old"], refused(), &["/", "/old", "/"]).await;

@@ -1,12 +1,14 @@
 //! What went wrong with a call, on one line: AWS's code, the HTTP status and the cause.
 
+use std::error::Error;
+
 use aws_sdk_s3::config::http::HttpResponse;
-use aws_sdk_s3::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 
 /// Tells of a failed call.
 pub(crate) fn told<E>(error: &SdkError<E, HttpResponse>) -> String
 where
-    E: ProvideErrorMetadata + std::error::Error + 'static,
+    E: ProvideErrorMetadata + Error + 'static,
 {
     let status = status(error)
         .map(|status| format!(" (HTTP {status})"))
@@ -23,7 +25,7 @@ where
         SdkError::ConstructionFailure(_)
         | SdkError::DispatchFailure(_)
         | SdkError::ResponseError(_)
-        | _ => format!("{}{status}", DisplayErrorContext(error)),
+        | _ => format!("{}{status}", chain(error)),
     };
     pipeline::Masker::default().line(&told)
 }
@@ -33,4 +35,19 @@ pub(crate) fn status<E>(error: &SdkError<E, HttpResponse>) -> Option<u16> {
     error
         .raw_response()
         .map(|response| response.status().as_u16())
+}
+
+/// Tells an error and its causes, each once: many repeat what lies beneath them.
+fn chain(error: &dyn Error) -> String {
+    let mut told = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !told.contains(&text) {
+            told.push_str(": ");
+            told.push_str(&text);
+        }
+        next = cause.source();
+    }
+    told
 }
