@@ -227,6 +227,18 @@ fn the_text_keeps_its_lines_and_its_length() {
     assert_eq!(Masker::default().text(&text), expected);
 }
 
+#[test]
+fn a_providers_error_of_two_mebibytes_is_masked_cut_and_told_from_its_beginning() {
+    let secrets = "card 4111 1111 1111 1111 refused\r\nAuthorization: Bearer sk_live_abc\r\n";
+    let text = format!("{secrets}{}{secrets}", "\u{20ac}".repeat(700_000));
+    let line = Masker::default().line(&text);
+    assert!(
+        line.starts_with("card *** refused Authorization: *** \u{20ac}"),
+        "{line}"
+    );
+    assert!((1_000..=LINE_LIMIT).contains(&line.len()));
+}
+
 /// Runs in a debug build on a busy machine, so that the bound is generous: a pattern that backtracks would take hours.
 #[test]
 fn two_mebibytes_of_anything_are_masked_in_passing() {
