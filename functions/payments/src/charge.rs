@@ -163,7 +163,7 @@ impl<T: TokenSource, C: Clock> Handler for Charge<T, C> {
             Err(failure) => return Ok(failure.into()),
         };
         let ask_first = self.asking.is_needed(record, attempt, self.clock.now());
-        match self.charge(&visit, ask_first).await {
+        match Box::pin(self.charge(&visit, ask_first)).await {
             Ok(()) => Ok(Verdict::Done),
             Err(NotCharged::NoTimeLeft) => Err(NoTimeLeft),
             Err(NotCharged::Failed(failure)) => Ok(self.verdict(failure, &payment).await),

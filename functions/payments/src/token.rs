@@ -87,7 +87,8 @@ impl TokenSource for ConfiguredToken {
     async fn read(&self) -> Result<Option<Token>, TokenFault> {
         match self {
             Self::Fixed(fixed) => fixed.read().await,
-            Self::Secret(secret) => secret.read().await,
+            // The SDK's futures are nested deeply; boxed, they count as one level.
+            Self::Secret(secret) => Box::pin(secret.read()).await,
         }
     }
 }
