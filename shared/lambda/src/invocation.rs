@@ -33,8 +33,8 @@ pub enum InvocationError {
     Event(#[from] EventError),
     /// No call can ever be made within the function's time.
     #[error(
-        "the function's timeout leaves {left_ms} ms, and no call may start with less than {needed_ms} ms left: \
-         its limit (GATEWAY_TIMEOUT) and 5 s to produce; raise the function's timeout or lower GATEWAY_TIMEOUT"
+        "the function's timeout leaves {left_ms} ms, and no call may start with less than {needed_ms} ms left: its own limit \
+         (GATEWAY_TIMEOUT for the provider) and 5 s to conclude; raise the function's timeout or lower that limit"
     )]
     TimeoutTooShort {
         /// What is left of the invocation at its start, in milliseconds.

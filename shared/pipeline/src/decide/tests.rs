@@ -55,13 +55,9 @@ fn hop(stages: &Stages, from: &Record, code: ErrorCode) -> Record {
         &Masker::default(),
     );
     Record {
-        coordinates: format!(
-            "{}/0/{}",
-            outgoing.topic,
-            from.coordinates.offset.get() + 1000
-        )
-        .parse()
-        .unwrap(),
+        coordinates: format!("{}/0/{}", outgoing.topic, from.coordinates.offset.get())
+            .parse()
+            .unwrap(),
         timestamp: NOW,
         key: outgoing.key,
         value: outgoing.value,
