@@ -1,0 +1,86 @@
+//! The payments function with a handler that obeys its payments to the death: what a bug in a handler does to the process around it.
+//!
+//! `metadata.mode` is what it obeys: `abort` ends the process, `loop` never gives the thread back, `hang` never answers, `panic` panics.
+//! Everything else is charged as ever.
+
+use std::process::ExitCode;
+
+use lambda::{
+    Attempt, BatchLoop, Handler, NoTimeLeft, SettingsReader, StageStep, Stop, SystemClock,
+};
+use payments::Settings;
+use pipeline::{Record, Verdict};
+
+/// The handler of payments behind one that may not come back.
+struct Poisoned<H>(H);
+
+impl<H: Handler> Handler for Poisoned<H> {
+    #[expect(clippy::panic, reason = "that is what a payment may ask for here")]
+    async fn handle(&self, record: &Record, attempt: &Attempt) -> Result<Verdict, NoTimeLeft> {
+        match mode(record).as_deref() {
+            Some("abort") => std::process::abort(),
+            Some("loop") => loop {
+                std::hint::spin_loop();
+            },
+            Some("hang") => std::future::pending().await,
+            Some("panic") => panic!("the payment asked for it"),
+            Some(_) | None => self.0.handle(record, attempt).await,
+        }
+    }
+
+    fn call_limit_ms(&self) -> i64 {
+        self.0.call_limit_ms()
+    }
+}
+
+fn mode(record: &Record) -> Option<String> {
+    let payment: serde_json::Value = serde_json::from_slice(record.value.as_deref()?).ok()?;
+    payment
+        .pointer("/metadata/mode")?
+        .as_str()
+        .map(str::to_owned)
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let env = lambda::settings::environment();
+    lambda::log::init(env("RUST_LOG").as_deref());
+    let mut reader = SettingsReader::new(&env);
+    let settings = Settings::read(&mut reader);
+    let settings = match reader.finish(settings) {
+        Ok(settings) => settings,
+        Err(wrong) => {
+            tracing::error!("{wrong}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let (stop, failures) = (Stop::default(), settings.batch_failures);
+    let StageStep {
+        stages,
+        handler,
+        broker,
+        incidents,
+        markers,
+        gate,
+        masker,
+        clock,
+    } = payments::step(settings, Box::new(std::io::stdout()), SystemClock);
+    let step = StageStep {
+        stages,
+        handler: Poisoned(handler),
+        broker,
+        incidents,
+        markers,
+        gate,
+        masker,
+        clock,
+    };
+    let batches = BatchLoop::new(step, SystemClock, failures, stop.clone());
+    match lambda::serve_batches(&batches, stop).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("the runtime ended: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

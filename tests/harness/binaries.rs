@@ -1,0 +1,110 @@
+//! The real binaries, found beside the test's own and built when they are not what the sources say.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+use nix::fcntl::{Flock, FlockArg};
+
+/// The functions and the function that dies on demand.
+const FUNCTIONS: [&str; 4] = ["payments", "dlq", "replay", "tests"];
+
+/// Returns the `payments` binary.
+pub(crate) fn payments() -> PathBuf {
+    built("payments", &FUNCTIONS)
+}
+
+/// Returns the `dlq` binary.
+pub(crate) fn dlq() -> PathBuf {
+    built("dlq", &FUNCTIONS)
+}
+
+/// Returns the `replay` binary.
+pub(crate) fn replay() -> PathBuf {
+    built("replay", &FUNCTIONS)
+}
+
+/// Returns the `payments` function that obeys its payments to the death.
+pub(crate) fn poisoned_payments() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_poisoned-payments"))
+}
+
+/// Returns the `local` binary, with the functions that it starts beside it.
+pub(crate) fn local() -> PathBuf {
+    payments();
+    built("local", &["payments", "dlq", "replay", "tests", "local"])
+}
+
+/// Returns the target directory, where the binaries' profile is a folder.
+pub(crate) fn target() -> PathBuf {
+    let profile = profile();
+    profile.parent().unwrap().to_owned()
+}
+
+/// Returns the workspace's own folder.
+pub(crate) fn workspace() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap().to_owned()
+}
+
+fn profile() -> PathBuf {
+    // <target>/<profile>/deps/pipeline-<hash>
+    let exe = std::env::current_exe().unwrap();
+    exe.ancestors().nth(2).unwrap().to_owned()
+}
+
+fn built(binary: &str, packages: &[&str]) -> PathBuf {
+    let file = profile().join(binary);
+    if is_fresh(&file) {
+        return file;
+    }
+    let lock = File::create(profile().join(".pipeline-binaries")).unwrap();
+    let _lock = Flock::lock(lock, FlockArg::LockExclusive)
+        .map_err(|(_, error)| error)
+        .unwrap();
+    if !is_fresh(&file) {
+        build(packages);
+        // Cargo leaves a binary alone that would come out the same; it is fresh all the same.
+        let binary = File::open(&file).unwrap();
+        binary.set_modified(now_by_the_disk()).unwrap();
+    }
+    file
+}
+
+/// Tells whether the binary is younger than everything it was made from, which stands in the file beside it.
+fn is_fresh(binary: &Path) -> bool {
+    let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+    let Some(built) = modified(binary) else {
+        return false;
+    };
+    let Ok(sources) = fs::read_to_string(binary.with_extension("d")) else {
+        return false;
+    };
+    let sources = sources.lines().filter_map(|line| line.split_once(": "));
+    let sources = sources.flat_map(|(_, paths)| paths.split(' ').map(PathBuf::from));
+    sources
+        .chain([workspace().join("Cargo.lock")])
+        .all(|source| modified(&source).is_some_and(|changed| changed <= built))
+}
+
+/// The clock that file times are compared by: a new file's own.
+fn now_by_the_disk() -> SystemTime {
+    let file = tempfile::NamedTempFile::new_in(profile()).unwrap();
+    file.as_file().metadata().unwrap().modified().unwrap()
+}
+
+fn build(packages: &[&str]) {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .current_dir(workspace())
+        .args(["build", "--quiet", "--bins"]);
+    for package in packages {
+        cargo.args(["--package", package]);
+    }
+    if profile().ends_with("release") {
+        cargo.arg("--release");
+    }
+    let status = cargo.arg("--target-dir").arg(target()).status().unwrap();
+    assert!(status.success(), "cargo build of {packages:?}: {status}");
+}

@@ -1,0 +1,195 @@
+//! The brokers that a test runs on, and reading and writing there as producers and operators do.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use kafka::{Brokers, ChunkLimit, Connection, Read, Reader};
+use local::broker::{Cluster as Mock, EmbeddedBroker};
+use local::kafka_server::{Artefacts, KafkaServer, KafkaSettings};
+use pipeline::{Coordinates, Offset, Partition, Record, Topic};
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::message::{Header, OwnedHeaders};
+use rdkafka::producer::{FutureProducer, FutureRecord};
+
+/// Brokers that end with the test.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    address: String,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Embedded(EmbeddedBroker),
+    Kafka { _own: Option<KafkaServer> },
+}
+
+/// A record to be produced; the partition follows from the key unless it is given.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seed<'a> {
+    pub(crate) key: Option<&'a [u8]>,
+    pub(crate) value: Option<&'a [u8]>,
+    pub(crate) headers: &'a [(&'a str, Option<&'a [u8]>)],
+    pub(crate) timestamp: Option<i64>,
+    pub(crate) partition: Option<i32>,
+}
+
+impl Cluster {
+    /// Starts an embedded broker.
+    pub(crate) fn embedded() -> Self {
+        let broker = EmbeddedBroker::start(1).unwrap();
+        Self {
+            address: broker.bootstrap_servers().to_owned(),
+            kind: Kind::Embedded(broker),
+        }
+    }
+
+    /// Takes the Apache Kafka that `TEST_KAFKA_BROKERS` names, else starts one.
+    ///
+    /// Returns `None` and says so when there is neither Java nor a broker; in CI that fails.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests take their broker from the environment"
+    )]
+    pub(crate) async fn kafka() -> Option<Self> {
+        if let Ok(address) = std::env::var("TEST_KAFKA_BROKERS") {
+            return Some(Self {
+                address,
+                kind: Kind::Kafka { _own: None },
+            });
+        }
+        let started = async {
+            let artefacts = Artefacts::provide(|what| eprintln!("{what}")).await?;
+            KafkaServer::start(artefacts, KafkaSettings::default()).await
+        };
+        match started.await {
+            Ok(server) => Some(Self {
+                address: server.bootstrap_servers(),
+                kind: Kind::Kafka { _own: Some(server) },
+            }),
+            Err(error) => {
+                assert!(
+                    std::env::var_os("CI").is_none(),
+                    "CI tests on Apache Kafka: {error:#}"
+                );
+                eprintln!("NOT RUN: this test needs Apache Kafka: {error:#}");
+                None
+            }
+        }
+    }
+
+    /// Returns `host:port,…` for clients.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub(crate) fn connection(&self) -> Connection {
+        Connection::without_auth(self.address.parse::<Brokers>().unwrap())
+    }
+
+    /// Does something to the embedded broker.
+    pub(crate) fn with<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Mock) -> T + Send + 'static,
+    ) -> T {
+        match &self.kind {
+            Kind::Embedded(broker) => broker.with(run).unwrap(),
+            Kind::Kafka { .. } => panic!("only the embedded broker can be told to"),
+        }
+    }
+
+    /// Creates a topic; the broker's own settings hold unless others are given.
+    pub(crate) async fn create(&self, topic: &Topic, partitions: i32, settings: &[(&str, &str)]) {
+        match &self.kind {
+            Kind::Embedded(broker) => {
+                assert!(settings.is_empty(), "the embedded broker knows none");
+                broker.create_topics([topic], partitions).unwrap();
+            }
+            Kind::Kafka { .. } => {
+                let topic = NewTopic::new(topic.as_str(), partitions, TopicReplication::Fixed(1));
+                let topic = settings
+                    .iter()
+                    .fold(topic, |topic, (name, value)| topic.set(name, value));
+                let admin: AdminClient<DefaultClientContext> = self.client().create().unwrap();
+                let limit = Some(Duration::from_secs(30));
+                let options = AdminOptions::new().operation_timeout(limit);
+                let made = admin.create_topics(&[topic], &options).await.unwrap();
+                assert!(made.iter().all(Result::is_ok), "{made:?}");
+            }
+        }
+    }
+
+    /// Produces records to a topic, one after the other, and returns where they are.
+    pub(crate) async fn produce(&self, topic: &Topic, seeds: &[Seed<'_>]) -> Vec<Coordinates> {
+        let producer: FutureProducer = self
+            .client()
+            .set("partitioner", "murmur2_random")
+            .set("message.max.bytes", "16777216")
+            .create()
+            .unwrap();
+        let mut places = Vec::new();
+        for seed in seeds {
+            let headers = seed
+                .headers
+                .iter()
+                .fold(OwnedHeaders::new(), |headers, (key, value)| {
+                    headers.insert(Header { key, value: *value })
+                });
+            let record: FutureRecord<'_, [u8], [u8]> = FutureRecord {
+                topic: topic.as_str(),
+                partition: seed.partition,
+                payload: seed.value,
+                key: seed.key,
+                timestamp: seed.timestamp,
+                headers: Some(headers),
+            };
+            let produced = producer.send(record, Duration::from_secs(30)).await;
+            let produced = produced.unwrap();
+            places.push(Coordinates {
+                topic: topic.clone(),
+                partition: Partition::new(produced.partition).unwrap(),
+                offset: Offset::new(produced.offset).unwrap(),
+            });
+        }
+        places
+    }
+
+    /// Reads everything that a topic holds now, each partition's records in order.
+    pub(crate) async fn records(&self, topic: &Topic) -> Vec<Record> {
+        let mut reader = Reader::open(&self.connection(), topic).await.unwrap();
+        let everything = ChunkLimit {
+            records: usize::MAX,
+            bytes: usize::MAX,
+        };
+        let chunk = reader
+            .next_chunk(everything, std::future::pending())
+            .await
+            .unwrap();
+        assert!(reader.is_at_end());
+        let records = chunk.records.into_iter().map(|read| match read {
+            Read::Record(record) => record,
+            Read::Unreadable(unreadable) => panic!("{unreadable:?}"),
+        });
+        records.collect()
+    }
+
+    /// Reads the records of a topic that have this key.
+    pub(crate) async fn records_of(&self, topic: &Topic, key: &[u8]) -> Vec<Record> {
+        let mut records = self.records(topic).await;
+        records.retain(|record| record.key.as_deref() == Some(key));
+        records
+    }
+
+    fn client(&self) -> ClientConfig {
+        let mut config = ClientConfig::new();
+        config.set("bootstrap.servers", &self.address);
+        config
+    }
+}
+
+/// Returns the bytes of a text.
+pub(crate) fn bytes(text: &str) -> Option<Bytes> {
+    Some(Bytes::copy_from_slice(text.as_bytes()))
+}

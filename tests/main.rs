@@ -1,0 +1,35 @@
+//! The whole pipeline: the real binaries on an embedded broker and on Apache Kafka, told apart by nothing but the broker.
+
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "an overflow in a test is a failed test"
+)]
+
+#[cfg(test)]
+mod acknowledged;
+#[cfg(test)]
+mod away;
+#[cfg(test)]
+mod dead_letters;
+#[cfg(test)]
+mod guard;
+#[cfg(test)]
+mod harness;
+#[cfg(test)]
+mod killed;
+#[cfg(test)]
+mod ladder_ends;
+#[cfg(test)]
+mod lateness;
+#[cfg(test)]
+mod leaderless;
+#[cfg(test)]
+mod life;
+#[cfg(test)]
+mod settings;
+#[cfg(test)]
+mod sizes;
+#[cfg(test)]
+mod speed;
+#[cfg(test)]
+mod told_to_stop;
