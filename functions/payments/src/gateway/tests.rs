@@ -333,16 +333,19 @@ async fn a_call_that_is_not_answered_twice_is_unreachable() {
 async fn a_repetition_stays_within_the_limit_of_the_one_call() {
     let provider = Provider::start(|request| match (request.connection, request.nth) {
         (0, 0) => answer(201, "{}"),
-        (0, _) => Reply::Reset(Vec::new()),
+        (0, _) => {
+            std::thread::sleep(Duration::from_millis(700));
+            Reply::Reset(Vec::new())
+        }
         _ => Reply::Hang(Vec::new()),
     });
-    let gateway = gateway(&provider.url(), "500ms");
+    let gateway = gateway(&provider.url(), "1s");
     charge(&gateway).await.unwrap();
     let started = SystemClock.now();
     let fault = charge(&gateway).await.unwrap_err();
     assert!(matches!(fault, Fault::Timeout(_)), "{fault:?}");
     let took = SystemClock.now().millis_since(started);
-    assert!((450..800).contains(&took), "{took} ms");
+    assert!((950..1_500).contains(&took), "{took} ms");
 }
 
 #[tokio::test]

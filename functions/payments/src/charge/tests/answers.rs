@@ -8,7 +8,7 @@ use super::*;
 async fn check(post: Reply, get: Reply, expected: &str, methods: &str) {
     let provider = Provider::start(rule(post.clone(), get.clone()));
     let charge = Parts {
-        limit: "300ms",
+        limit: "600ms",
         ..Parts::default()
     }
     .charge(&provider);

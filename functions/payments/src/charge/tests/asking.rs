@@ -7,7 +7,7 @@ const DONE: &str = r#"{"status":"succeeded"}"#;
 async fn check(record: &Record, attempt: Attempt, get: Reply, expected: &str, methods: &str) {
     let provider = Provider::start(rule(answer(201, DONE), get.clone()));
     let charge = Parts {
-        limit: "300ms",
+        limit: "600ms",
         ..Parts::default()
     }
     .charge(&provider);

@@ -53,9 +53,9 @@ impl Stand {
     }
 
     /// A new process: nothing is remembered from the one before.
-    fn process(&self) -> Charge<FixedToken, TestClock> {
+    fn process(&self, limit: &'static str) -> Charge<FixedToken, TestClock> {
         Parts {
-            limit: "60ms",
+            limit,
             clock: self.clock.clone(),
             ..Parts::default()
         }
@@ -97,10 +97,16 @@ async fn a_process_killed_between_charge_and_answer_does_not_charge_again() {
     let stand = Stand::new();
     stand.ledger.lock().unwrap().mood = Mood::Hangs;
     let record = record(Some(payment("k-7")));
-    let killed = stand.process();
-    tokio::time::timeout(Duration::from_millis(40), killed.handle(&record, &MAIN))
-        .await
-        .unwrap_err();
+    let killed = stand.process("5s");
+    let death = async {
+        while stand.charged() == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::select! {
+        verdict = killed.handle(&record, &MAIN) => panic!("{verdict:?}"),
+        () = death => {}
+    }
     drop(killed);
     assert_eq!(stand.charged(), 1);
     {
@@ -112,7 +118,7 @@ async fn a_process_killed_between_charge_and_answer_does_not_charge_again() {
         suspect: true,
         ..MAIN
     };
-    let verdict = stand.process().handle(&record, &suspect).await;
+    let verdict = stand.process("5s").handle(&record, &suspect).await;
     assert_eq!(word(&verdict), "done");
     assert_eq!(stand.provider.methods(), "POST GET");
     assert_eq!(stand.charged(), 1);
@@ -151,7 +157,7 @@ fn event() -> impl Strategy<Value = Event> {
 /// Runs a history; returns how often the payment was charged, and whether it was ever said to be done.
 async fn play(events: &[Event]) -> (u32, bool) {
     let stand = Stand::new();
-    let mut process = stand.process();
+    let mut process = stand.process("60ms");
     let mut done = false;
     let mut first_charge = None;
     for event in events {
@@ -174,7 +180,7 @@ async fn play(events: &[Event]) -> (u32, bool) {
                 continue;
             }
             Event::Dies => {
-                process = stand.process();
+                process = stand.process("60ms");
                 continue;
             }
         };
