@@ -118,9 +118,9 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> StageStep<H, B, O, C> {
             last_call,
         };
         let noted = Noted::begin(&self.markers, &self.clock, record, alone);
-        let handled = AssertUnwindSafe(self.handler.handle(record, &attempt))
-            .catch_unwind()
-            .await;
+        // Boxed, so that a handler's depth does not add to the depth of the loop's own types.
+        let handling = Box::pin(self.handler.handle(record, &attempt));
+        let handled = AssertUnwindSafe(handling).catch_unwind().await;
         drop(pass);
         match handled {
             Ok(Ok(verdict)) => {
@@ -146,7 +146,7 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> StageStep<H, B, O, C> {
     async fn forward(&self, record: &Record, origin: Known, mut forward: Forward) -> Outcome {
         loop {
             let outgoing = origin.strip(forward.outgoing(record, self.clock.now(), &self.masker));
-            let refused = match self.broker.produce(&outgoing).await {
+            let refused = match Box::pin(self.broker.produce(&outgoing)).await {
                 Ok(_) => return self.moved(record, &forward),
                 Err(ProduceError::Fault(fault)) => return Outcome::HandBack(Cause::Fault(fault)),
                 Err(ProduceError::Refused(refused)) => refused,
@@ -166,6 +166,12 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> StageStep<H, B, O, C> {
         }
     }
 
+    /// Returns the record's key as logs write it.
+    fn told_key(&self, record: &Record) -> Option<String> {
+        let key = record.key.as_deref()?;
+        Some(self.masker.line(&String::from_utf8_lossy(key)))
+    }
+
     /// Logs a move, once, and tells what came of the record.
     fn moved(&self, record: &Record, forward: &Forward) -> Outcome {
         let at = &record.coordinates;
@@ -177,12 +183,7 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> StageStep<H, B, O, C> {
             kafka.topic = at.topic.as_str(),
             kafka.partition = at.partition.get(),
             kafka.offset = at.offset.get(),
-            kafka.key = record
-                .key
-                .as_deref()
-                .map(String::from_utf8_lossy)
-                .as_deref()
-                .map(|key| self.masker.line(key)),
+            kafka.key = self.told_key(record),
             decision,
             reason = forward.reason().as_str(),
             to = forward.to().as_str(),
@@ -225,6 +226,7 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> Step for StageStep<H, B, O, C>
                     kafka.topic = at.topic.as_str(),
                     kafka.partition = at.partition.get(),
                     kafka.offset = at.offset.get(),
+                    kafka.key = self.told_key(record),
                     decision = "done",
                     late_ms,
                     "record done"
