@@ -143,10 +143,10 @@ fn value_in(text: &str, field: &str) -> Result<Arc<str>, String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arn(String);
 
-/// Says that a text is no secret's ARN.
+/// Says that a text is no secret's ARN, without the text: it may be the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not of the form arn:aws:secretsmanager:region:account:secret:name")]
-pub struct ArnError(String);
+#[error("it is not of the form arn:aws:secretsmanager:region:account:secret:name")]
+pub struct ArnError;
 
 impl FromStr for Arn {
     type Err = ArnError;
@@ -164,7 +164,7 @@ impl FromStr for Arn {
         if legal {
             Ok(Self(text.to_owned()))
         } else {
-            Err(ArnError(text.to_owned()))
+            Err(ArnError)
         }
     }
 }
