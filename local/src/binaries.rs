@@ -18,6 +18,8 @@ impl Binaries {
         let mut cargo = Command::new("cargo");
         cargo
             .arg("build")
+            // With this package, so that dependencies keep the features with which it was built, and are not built again.
+            .args(["--package", env!("CARGO_PKG_NAME")])
             .args(packages.iter().flat_map(|package| ["--package", package]))
             .arg("--bins")
             .arg("--manifest-path")
