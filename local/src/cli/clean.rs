@@ -42,9 +42,10 @@ impl CleanCommand {
             confirm(shell, &scope)?;
         }
         // The administration is patient; whether anyone is there is found out sooner so.
-        Cluster::new(connection.clone()).topics().await?;
+        let cluster = Cluster::new(connection.clone());
+        cluster.topics().await?;
         let admin = Admin::new(connection.brokers.as_str(), &[].into())?;
-        let (cleaned, faults) = Cleaned::clean(&admin, &scope).await;
+        let (cleaned, faults) = Cleaned::clean(&cluster, &admin, &scope).await;
         shell.print(self.form, &cleaned)?;
         all_well(faults)
     }

@@ -8,8 +8,9 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use pipeline::{Stages, Topic};
 use serde::Serialize;
 
+use super::cluster::Cluster;
 use super::table::table;
-use crate::admin::Admin;
+use crate::admin::{Admin, Change};
 use crate::topics::{self, Changed};
 
 /// Under what keys the pipeline's objects lie; a bucket may hold others.
@@ -46,15 +47,19 @@ pub type Objects = BTreeMap<&'static str, u64>;
 impl Cleaned {
     /// Deletes groups, then topics, and apart from them objects; goes on where one part fails, and returns what failed.
     ///
-    /// A group that still has members is an error, after which its topics stay: a mapping is at work.
-    pub async fn clean(admin: &Admin, scope: &Scope<'_>) -> (Self, Vec<anyhow::Error>) {
+    /// A group that still has members is an error, after which groups and topics stay: a mapping is at work.
+    pub async fn clean(
+        cluster: &Cluster,
+        admin: &Admin,
+        scope: &Scope<'_>,
+    ) -> (Self, Vec<anyhow::Error>) {
         let mut cleaned = Self::default();
         let mut faults = Vec::new();
         match objects(scope.bucket).await {
             Ok(objects) => cleaned.objects = Some(objects),
             Err(error) => faults.push(error),
         }
-        match topics::delete_groups(admin, scope.stages).await {
+        match groups(cluster, admin, scope.stages).await {
             Ok(groups) => cleaned.groups = Some(groups),
             Err(error) => {
                 faults.push(error);
@@ -67,6 +72,37 @@ impl Cleaned {
         }
         (cleaned, faults)
     }
+}
+
+/// Deletes the groups of a ladder's mappings that are there, unless one of them has members.
+async fn groups(cluster: &Cluster, admin: &Admin, stages: &Stages) -> anyhow::Result<Vec<Changed>> {
+    let there = cluster.groups().await?;
+    let ours = topics::groups(stages);
+    let busy: Vec<&str> = ours
+        .iter()
+        .filter(|group| there.get(*group).is_some_and(|members| *members > 0))
+        .map(String::as_str)
+        .collect();
+    anyhow::ensure!(
+        busy.is_empty(),
+        "groups still have members, stop their mappings first: {}",
+        busy.join(", ")
+    );
+    let mut all = Vec::new();
+    for name in ours {
+        // librdkafka ends the process when a broker knows no such request: only what is there is asked for.
+        let change = if there.contains_key(&name) {
+            admin.delete_group(&name).await?
+        } else {
+            Change::Absent
+        };
+        all.push(Changed {
+            name,
+            change,
+            warnings: Vec::new(),
+        });
+    }
+    Ok(all)
 }
 
 /// Deletes a pipeline's objects and returns how many there were.

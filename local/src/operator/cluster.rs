@@ -122,6 +122,17 @@ impl Cluster {
         .await
     }
 
+    /// Returns every consumer group with the number of its members.
+    pub async fn groups(&self) -> anyhow::Result<BTreeMap<String, usize>> {
+        self.ask("which groups there are", None, |consumer| {
+            let list = consumer.fetch_group_list(None, LIMIT)?;
+            let groups = list.groups().iter();
+            let groups = groups.map(|group| (group.name().to_owned(), group.members().len()));
+            Ok(groups.collect())
+        })
+        .await
+    }
+
     /// Asks on a thread of its own, on which the client is closed as well: closing may wait for a host that is being looked up.
     async fn ask<T: Send + 'static>(
         &self,

@@ -191,7 +191,9 @@ async fn key_of(bucket: &Bucket, at: &Coordinates) -> anyhow::Result<String> {
     } = at;
     let name = format!("/{topic}-{partition}-{:020}-", offset.get());
     let listed = bucket.list(PREFIX).await?;
-    let of_it = listed.into_iter().filter(|object| object.key.contains(&name));
+    let of_it = listed
+        .into_iter()
+        .filter(|object| object.key.contains(&name));
     of_it
         .map(|object| object.key)
         .max_by_key(|key| millis_of(key))

@@ -123,7 +123,9 @@ impl fmt::Display for Replayed {
         row("oldest", or_dash(answer.oldest.as_ref()));
         row("newest", or_dash(answer.newest.as_ref()));
         row("sample", or_dash_list(&answer.sample));
-        let stopped = answer.stopped.map_or(String::new(), |why| format!(" ({why})"));
+        let stopped = answer
+            .stopped
+            .map_or(String::new(), |why| format!(" ({why})"));
         let complete = if answer.complete { "yes" } else { "no" };
         row("complete", format!("{complete}{stopped}"));
         f.write_str(&table(&["field", "value"], &[], rows))?;

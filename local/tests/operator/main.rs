@@ -1,0 +1,19 @@
+//! The operator's commands as whole command lines, on the embedded broker and the S3 server in this process.
+
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "an overflow in a test is a failed test"
+)]
+
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod clean;
+#[cfg(test)]
+mod incidents;
+#[cfg(test)]
+mod replay;
+#[cfg(test)]
+mod seed;
+#[cfg(test)]
+mod status;
