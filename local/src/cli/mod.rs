@@ -1,14 +1,21 @@
 //! The commands of the local tool, as the shell calls them.
 
+mod clean;
+mod demo;
 pub mod endpoints;
 pub mod failure;
+mod incidents;
 mod kafka;
 mod provider;
+mod replay;
+mod seed;
 pub mod shell;
 mod signals;
+mod status;
 mod topics;
 
 use std::ffi::OsString;
+use std::pin::Pin;
 
 use clap::{Parser, Subcommand};
 
@@ -26,9 +33,15 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Demo),
     Kafka(kafka::Kafka),
     Provider(provider::ProviderCommand),
     Topics(topics::Topics),
+    Clean(clean::CleanCommand),
+    Incidents(incidents::IncidentsCommand),
+    Replay(replay::ReplayCommand),
+    Seed(seed::SeedCommand),
+    Status(status::StatusCommand),
 }
 
 /// Runs a command line, the program's name first, and returns the exit status: 0 done, 1 failed, 2 wrong usage.
@@ -37,12 +50,19 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>, shell: &mut Shel
         Ok(cli) => cli,
         Err(error) => return refuse(&error, shell),
     };
-    let end: Result<(), Failure> = match cli.command {
-        Command::Kafka(command) => command.run(shell).await,
-        Command::Provider(command) => command.run(shell).await,
-        Command::Topics(command) => command.run(shell).await,
+    // On the heap: one command's future would make that of all of them as large.
+    let end: Pin<Box<dyn Future<Output = Result<(), Failure>>>> = match cli.command {
+        Command::Demo(command) => Box::pin(command.run(shell)),
+        Command::Kafka(command) => Box::pin(command.run(shell)),
+        Command::Provider(command) => Box::pin(command.run(shell)),
+        Command::Topics(command) => Box::pin(command.run(shell)),
+        Command::Clean(command) => Box::pin(command.run(shell)),
+        Command::Incidents(command) => Box::pin(command.run(shell)),
+        Command::Replay(command) => Box::pin(command.run(shell)),
+        Command::Seed(command) => Box::pin(command.run(shell)),
+        Command::Status(command) => Box::pin(command.run(shell)),
     };
-    match end {
+    match end.await {
         Ok(()) => 0,
         Err(failure) => {
             shell.note(format_args!("error: {failure}"));

@@ -1,0 +1,94 @@
+//! The broker that a demo runs on: one in this process, or one that is there.
+
+use kafka::Connection;
+use uuid::Uuid;
+
+use super::ladder::Ladder;
+use crate::admin::Admin;
+use crate::broker::EmbeddedBroker;
+use crate::topics;
+
+/// How many partitions each topic has.
+const PARTITIONS: i32 = 2;
+
+/// A broker with the topics of one demo.
+#[derive(Debug)]
+pub(super) struct DemoBroker {
+    pub(super) ladder: Ladder,
+    pub(super) bootstrap_servers: String,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Here { _broker: EmbeddedBroker },
+    There { admin: Admin },
+}
+
+impl DemoBroker {
+    /// Starts a broker in this process with topics of the names that they have in production.
+    pub(super) fn embedded() -> anyhow::Result<Self> {
+        let ladder = Ladder::new("")?;
+        let broker = EmbeddedBroker::start(1)?;
+        let topics = ladder.rungs().iter().map(|rung| &rung.topic);
+        broker.create_topics(topics, PARTITIONS)?;
+        Ok(Self {
+            ladder,
+            bootstrap_servers: broker.bootstrap_servers().to_owned(),
+            place: Place::Here { _broker: broker },
+        })
+    }
+
+    /// Creates topics on brokers that are there, under names that are this demo's alone.
+    pub(super) async fn external(brokers: &kafka::Brokers) -> anyhow::Result<Self> {
+        let run = Uuid::new_v4().simple().to_string();
+        let run: String = run.chars().take(8).collect();
+        let ladder = Ladder::new(&format!("demo-{run}."))?;
+        let admin = Admin::new(brokers.as_str(), &[].into())?;
+        let created = topics::create(&admin, ladder.stages(), PARTITIONS).await;
+        let broker = Self {
+            ladder,
+            bootstrap_servers: brokers.as_str().to_owned(),
+            place: Place::There { admin },
+        };
+        match created {
+            Ok(_) => Ok(broker),
+            Err(error) => {
+                broker.remove().await.ok();
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns how a client of ours gets there.
+    pub(super) fn connection(&self) -> anyhow::Result<Connection> {
+        Ok(Connection::without_auth(self.bootstrap_servers.parse()?))
+    }
+
+    /// Says where it is.
+    pub(super) fn told(&self) -> String {
+        match &self.place {
+            Place::Here { .. } => {
+                format!("an embedded broker on {}", self.bootstrap_servers)
+            }
+            Place::There { .. } => {
+                let main = self.ladder.stages().main().topic();
+                format!(
+                    "Kafka on {}, topics of this demo alone ({main}, …)",
+                    self.bootstrap_servers
+                )
+            }
+        }
+    }
+
+    /// Deletes the topics and groups where they would outlive the demo.
+    pub(super) async fn remove(&self) -> anyhow::Result<()> {
+        let Place::There { admin } = &self.place else {
+            return Ok(());
+        };
+        let stages = self.ladder.stages();
+        let topics = topics::delete(admin, stages).await.map(drop);
+        let groups = topics::delete_groups(admin, stages).await.map(drop);
+        topics.and(groups)
+    }
+}
