@@ -98,7 +98,8 @@ fn build(packages: &[&str]) {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(workspace())
-        .args(["build", "--quiet", "--bins"]);
+        // With the local tool, so that dependencies keep the features with which the tests were built.
+        .args(["build", "--quiet", "--bins", "--package", "local"]);
     for package in packages {
         cargo.args(["--package", package]);
     }
