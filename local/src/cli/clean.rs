@@ -47,7 +47,7 @@ impl CleanCommand {
         let admin = Admin::new(connection.brokers.as_str(), &[].into())?;
         let (cleaned, faults) = Cleaned::clean(&cluster, &admin, &scope).await;
         shell.print(self.form, &cleaned)?;
-        all_well(faults)
+        all_well(&faults)
     }
 }
 

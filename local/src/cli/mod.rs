@@ -1,5 +1,10 @@
 //! The commands of the local tool, as the shell calls them.
 
+#![expect(
+    clippy::doc_markdown,
+    reason = "what stands above a command and its flags is shown in a terminal as it is"
+)]
+
 mod clean;
 mod demo;
 pub mod endpoints;
@@ -39,7 +44,7 @@ enum Command {
     Topics(topics::Topics),
     Clean(clean::CleanCommand),
     Incidents(incidents::IncidentsCommand),
-    Replay(replay::ReplayCommand),
+    Replay(Box<replay::ReplayCommand>),
     Seed(seed::SeedCommand),
     Status(status::StatusCommand),
 }

@@ -136,7 +136,7 @@ mod tests {
 
     impl Write for Failing {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            self.calls += 1;
+            self.calls = self.calls.saturating_add(1);
             Err(self.kind.into())
         }
 

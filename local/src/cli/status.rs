@@ -38,12 +38,12 @@ impl StatusCommand {
             incidents: of_incidents.map_err(|error| faults.push(error)).ok(),
         };
         shell.print(self.form, &shown)?;
-        all_well(faults)
+        all_well(&faults)
     }
 }
 
 /// Fails when anything did, and tells of all of it.
-pub(super) fn all_well(faults: Vec<anyhow::Error>) -> Result<(), Failure> {
+pub(super) fn all_well(faults: &[anyhow::Error]) -> Result<(), Failure> {
     let told: Vec<String> = faults.iter().map(|fault| format!("{fault:#}")).collect();
     if told.is_empty() {
         Ok(())

@@ -1,7 +1,7 @@
 //! A broker, a bucket, dead letters, and command lines run against them.
 
 use std::io::{Cursor, Write};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aws::{Bucket, Keys, Sdk};
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use local::cli::{self, Person, Printer, Shell};
 use local::s3::{ACCESS_KEY, S3Server, SECRET_KEY};
 use pipeline::{Coordinates, Headers, Incident, Masker, Outgoing, Record, Timestamp, Topic};
 use serde_json::Value;
+use tokio::time::Instant;
 
 pub(crate) const BUCKET: &str = "brew-incidents";
 pub(crate) const MAIN: &str = "brew.payments.v1";

@@ -1,10 +1,5 @@
 //! The operator's commands as whole command lines, on the embedded broker and the S3 server in this process.
 
-#![expect(
-    clippy::arithmetic_side_effects,
-    reason = "an overflow in a test is a failed test"
-)]
-
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
