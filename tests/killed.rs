@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::harness::binaries;
-use crate::harness::cluster::{Cluster, Seed};
+use crate::harness::cluster::Cluster;
 use crate::harness::gateway::{Gateway, Ruling};
 use crate::harness::ladder::Ladder;
-use crate::harness::payment::{fresh_ids, id_of, payment};
+use crate::harness::payment::{fresh_ids, id_of};
 use crate::harness::world::{Mapped, World};
 use crate::harness::{is, until};
 
@@ -22,15 +22,8 @@ async fn world(gateway: &Gateway) -> World {
     World::bare(cluster, ladder, &gateway.url()).await
 }
 
-async fn seed(world: &World, ids: &[String], mode: impl Fn(usize) -> &'static str) {
-    for (nth, id) in ids.iter().enumerate() {
-        let seed = Seed {
-            key: Some(id.as_bytes()),
-            value: Some(&payment(id, mode(nth))),
-            ..Seed::default()
-        };
-        world.cluster.produce(&world.ladder.main, &[seed]).await;
-    }
+async fn pay(world: &World, ids: &[String], mode: impl Fn(usize) -> &'static str) {
+    world.cluster.pay(&world.ladder.main, ids, mode).await;
 }
 
 async fn in_flight(gateway: &Gateway, count: usize) {
@@ -56,7 +49,7 @@ async fn what_was_charged_when_the_process_was_killed_is_not_charged_again() {
     let gateway = Gateway::answering_in(Duration::from_secs(5)).await;
     let world = world(&gateway).await;
     let ids = fresh_ids("killed", 48);
-    seed(&world, &ids, |_| "ok").await;
+    pay(&world, &ids, |_| "ok").await;
     let settings = world.settings("payments", binaries::payments(), &[]);
     let mapped = world.map(settings, &world.ladder.main);
     in_flight(&gateway, 32).await;
@@ -79,7 +72,7 @@ async fn a_kill_from_outside_condemns_none_of_32_payments_in_flight() {
     let gateway = Gateway::start(|_| Ruling::Ignore).await;
     let world = world(&gateway).await;
     let ids = fresh_ids("in-flight", 32);
-    seed(&world, &ids, |_| "ok").await;
+    pay(&world, &ids, |_| "ok").await;
     let settings = world.settings("payments", binaries::payments(), &[]);
     let mapped = world.map(settings, &world.ladder.main);
     in_flight(&gateway, 32).await;
@@ -112,7 +105,7 @@ async fn check(poison: Poison) {
     let gateway = Gateway::answering_in(Duration::from_millis(50)).await;
     let world = world(&gateway).await;
     let ids = fresh_ids(poison.mode, 10);
-    seed(&world, &ids, |nth| if nth == 4 { poison.mode } else { "ok" }).await;
+    pay(&world, &ids, |nth| if nth == 4 { poison.mode } else { "ok" }).await;
     let settings = world
         .settings(
             "payments",

@@ -14,7 +14,7 @@ use crate::harness::gateway::{Gateway, Ruling};
 use crate::harness::ladder::Ladder;
 use crate::harness::payment::{fresh_id, fresh_ids, payment};
 use crate::harness::world::{World, answered};
-use crate::harness::{now_ms, until};
+use crate::harness::{is, now_ms, until};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -65,7 +65,7 @@ async fn a_retry_starts_at_most_two_seconds_after_it_is_due_and_never_before() {
         world.cluster.produce(topic, &[seed]).await;
     }
     until(PATIENCE, "all are charged", async || {
-        crate::harness::is(&gateway.charges().len(), &5)
+        is(&gateway.charges().len(), &5)
     })
     .await;
     for (id, times) in tries.lock().unwrap().iter() {
@@ -89,7 +89,7 @@ async fn each_stage_has_its_own_delay() {
     world.cluster.produce(&world.ladder.main, &[seed]).await;
     let _stages = world.map_stages(&[]);
     until(PATIENCE, "it is in the DLQ", async || {
-        crate::harness::is(&world.cluster.records(&world.ladder.dlq).await.len(), &1)
+        is(&world.cluster.records(&world.ladder.dlq).await.len(), &1)
     })
     .await;
     let times = tries.lock().unwrap()[&id].clone();

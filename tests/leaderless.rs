@@ -8,10 +8,10 @@ use local::mapping::{Answers, Redelivery};
 use pipeline::Topic;
 
 use crate::harness::binaries;
-use crate::harness::cluster::{Cluster, Seed};
+use crate::harness::cluster::Cluster;
 use crate::harness::gateway::{Gateway, Ruling};
 use crate::harness::ladder::Ladder;
-use crate::harness::payment::{fresh_ids, id_of, payment};
+use crate::harness::payment::{fresh_ids, id_of};
 use crate::harness::world::World;
 
 /// How many payments go up the ladder.
@@ -47,14 +47,8 @@ async fn check(batch_failures: &str, answers: Answers) {
     let world = World::new(Cluster::embedded(), ladder, &gateway.url()).await;
     leader(&world.cluster, world.ladder.retry(0), None);
     let ids = fresh_ids("leaderless", PAYMENTS);
-    for id in &ids {
-        let seed = Seed {
-            key: Some(id.as_bytes()),
-            value: Some(&payment(id, "transient")),
-            ..Seed::default()
-        };
-        world.cluster.produce(&world.ladder.main, &[seed]).await;
-    }
+    let main = &world.ladder.main;
+    world.cluster.pay(main, &ids, |_| "transient").await;
     let more = [("BATCH_FAILURES", batch_failures)];
     let settings = world.settings("payments", binaries::payments(), &more);
     let mapped = world.map_with(settings, &world.ladder.main, answers);

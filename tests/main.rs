@@ -12,9 +12,13 @@ mod away;
 #[cfg(test)]
 mod dead_letters;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod guard;
 #[cfg(test)]
 mod harness;
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
@@ -33,3 +37,5 @@ mod sizes;
 mod speed;
 #[cfg(test)]
 mod told_to_stop;
+#[cfg(test)]
+mod watch;

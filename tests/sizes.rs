@@ -8,9 +8,8 @@ use crate::harness::cluster::{Cluster, Seed};
 use crate::harness::gateway::{Gateway, Ruling};
 use crate::harness::ladder::Ladder;
 use crate::harness::payment::fresh_id;
-use crate::harness::until;
-use crate::harness::is;
 use crate::harness::world::World;
+use crate::harness::{binaries, is, until};
 
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -134,7 +133,7 @@ async fn a_payment_too_large_for_every_topic_is_spilled_with_an_incident_and_an_
     seed(&world, &large, 200 * 1024).await;
     seed(&world, &small, 10).await;
     let payments = world.map(
-        world.settings("payments", crate::harness::binaries::payments(), &[]),
+        world.settings("payments", binaries::payments(), &[]),
         &world.ladder.main,
     );
     let idle = payments.mapping.idle_for(Duration::from_secs(1));

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use local::lambda_api::{Invocation, Reply, RuntimeApi};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
@@ -84,13 +83,6 @@ impl Bare {
     pub(crate) async fn has_asked(&self) -> bool {
         let asked = tokio::time::timeout(Duration::from_millis(1), self.api.ready()).await;
         matches!(asked, Ok(Ok(())))
-    }
-
-    /// Returns the lines of its log so far, each as its JSON.
-    pub(crate) fn logs(&self) -> Vec<Value> {
-        let lines = self.log.lock().unwrap();
-        let lines = lines.iter();
-        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
 

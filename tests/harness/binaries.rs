@@ -7,22 +7,23 @@ use std::time::SystemTime;
 
 use nix::fcntl::{Flock, FlockArg};
 
-/// The functions and the function that dies on demand.
-const FUNCTIONS: [&str; 4] = ["payments", "dlq", "replay", "tests"];
+/// What is built together. The local tool is always with the functions, so that dependencies keep the features with which the tests
+/// were built: otherwise most of them would be compiled once more.
+const PACKAGES: [&str; 4] = ["local", "payments", "dlq", "replay"];
 
 /// Returns the `payments` binary.
 pub(crate) fn payments() -> PathBuf {
-    built("payments", &FUNCTIONS)
+    built("payments")
 }
 
 /// Returns the `dlq` binary.
 pub(crate) fn dlq() -> PathBuf {
-    built("dlq", &FUNCTIONS)
+    built("dlq")
 }
 
 /// Returns the `replay` binary.
 pub(crate) fn replay() -> PathBuf {
-    built("replay", &FUNCTIONS)
+    built("replay")
 }
 
 /// Returns the `payments` function that obeys its payments to the death.
@@ -30,10 +31,9 @@ pub(crate) fn poisoned_payments() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_poisoned-payments"))
 }
 
-/// Returns the `local` binary, with the functions that it starts beside it.
+/// Returns the `local` binary.
 pub(crate) fn local() -> PathBuf {
-    payments();
-    built("local", &["payments", "dlq", "replay", "tests", "local"])
+    built("local")
 }
 
 /// Returns the target directory, where the binaries' profile is a folder.
@@ -54,7 +54,7 @@ fn profile() -> PathBuf {
     exe.ancestors().nth(2).unwrap().to_owned()
 }
 
-fn built(binary: &str, packages: &[&str]) -> PathBuf {
+fn built(binary: &str) -> PathBuf {
     let file = profile().join(binary);
     if is_fresh(&file) {
         return file;
@@ -64,7 +64,7 @@ fn built(binary: &str, packages: &[&str]) -> PathBuf {
         .map_err(|(_, error)| error)
         .unwrap();
     if !is_fresh(&file) {
-        build(packages);
+        build();
         // Cargo leaves a binary alone that would come out the same; it is fresh all the same.
         let binary = File::open(&file).unwrap();
         binary.set_modified(now_by_the_disk()).unwrap();
@@ -94,18 +94,17 @@ fn now_by_the_disk() -> SystemTime {
     file.as_file().metadata().unwrap().modified().unwrap()
 }
 
-fn build(packages: &[&str]) {
+fn build() {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(workspace())
-        // With the local tool, so that dependencies keep the features with which the tests were built.
-        .args(["build", "--quiet", "--bins", "--package", "local"]);
-    for package in packages {
+        .args(["build", "--quiet", "--bins"]);
+    for package in PACKAGES {
         cargo.args(["--package", package]);
     }
     if profile().ends_with("release") {
         cargo.arg("--release");
     }
     let status = cargo.arg("--target-dir").arg(target()).status().unwrap();
-    assert!(status.success(), "cargo build of {packages:?}: {status}");
+    assert!(status.success(), "cargo build: {status}");
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use kafka::{Brokers, ChunkLimit, Connection, Read, Reader};
 use local::broker::{Cluster as Mock, EmbeddedBroker};
 use local::kafka_server::{Artefacts, KafkaServer, KafkaSettings};
@@ -12,6 +11,8 @@ use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{FutureProducer, FutureRecord};
+
+use super::payment::payment;
 
 /// Brokers that end with the test.
 #[derive(Debug)]
@@ -121,7 +122,7 @@ impl Cluster {
         }
     }
 
-    /// Produces records to a topic, one after the other, and returns where they are.
+    /// Produces records to a topic, those of a partition in their order, and returns where they are.
     pub(crate) async fn produce(&self, topic: &Topic, seeds: &[Seed<'_>]) -> Vec<Coordinates> {
         let producer: FutureProducer = self
             .client()
@@ -129,24 +130,18 @@ impl Cluster {
             .set("message.max.bytes", "16777216")
             .create()
             .unwrap();
+        let sent: Vec<_> = seeds
+            .iter()
+            .map(|seed| {
+                producer
+                    .send_result(seed.record(topic))
+                    .map_err(|(e, _)| e)
+                    .unwrap()
+            })
+            .collect();
         let mut places = Vec::new();
-        for seed in seeds {
-            let headers = seed
-                .headers
-                .iter()
-                .fold(OwnedHeaders::new(), |headers, (key, value)| {
-                    headers.insert(Header { key, value: *value })
-                });
-            let record: FutureRecord<'_, [u8], [u8]> = FutureRecord {
-                topic: topic.as_str(),
-                partition: seed.partition,
-                payload: seed.value,
-                key: seed.key,
-                timestamp: seed.timestamp,
-                headers: Some(headers),
-            };
-            let produced = producer.send(record, Duration::from_secs(30)).await;
-            let produced = produced.unwrap();
+        for produced in sent {
+            let produced = produced.await.unwrap().map_err(|(error, _)| error).unwrap();
             places.push(Coordinates {
                 topic: topic.clone(),
                 partition: Partition::new(produced.partition).unwrap(),
@@ -154,6 +149,25 @@ impl Cluster {
             });
         }
         places
+    }
+
+    /// Produces payments to a topic, each under its id as its key; the mode may depend on their number.
+    pub(crate) async fn pay(&self, topic: &Topic, ids: &[String], mode: impl Fn(usize) -> &'static str) {
+        let values: Vec<Vec<u8>> = ids
+            .iter()
+            .enumerate()
+            .map(|(nth, id)| payment(id, mode(nth)))
+            .collect();
+        let seeds: Vec<Seed<'_>> = ids
+            .iter()
+            .zip(&values)
+            .map(|(id, value)| Seed {
+                key: Some(id.as_bytes()),
+                value: Some(value),
+                ..Seed::default()
+            })
+            .collect();
+        self.produce(topic, &seeds).await;
     }
 
     /// Reads everything that a topic holds now, each partition's records in order.
@@ -189,7 +203,21 @@ impl Cluster {
     }
 }
 
-/// Returns the bytes of a text.
-pub(crate) fn bytes(text: &str) -> Option<Bytes> {
-    Some(Bytes::copy_from_slice(text.as_bytes()))
+impl<'a> Seed<'a> {
+    fn record(&self, topic: &'a Topic) -> FutureRecord<'a, [u8], [u8]> {
+        let headers = self
+            .headers
+            .iter()
+            .fold(OwnedHeaders::new(), |headers, (key, value)| {
+                headers.insert(Header { key, value: *value })
+            });
+        FutureRecord {
+            topic: topic.as_str(),
+            partition: self.partition,
+            payload: self.value,
+            key: self.key,
+            timestamp: self.timestamp,
+            headers: Some(headers),
+        }
+    }
 }

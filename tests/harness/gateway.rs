@@ -37,8 +37,6 @@ pub(crate) enum Ruling {
 pub(crate) struct Asked {
     pub(crate) id: String,
     pub(crate) mode: String,
-    /// How many calls for this payment came before.
-    pub(crate) before: usize,
 }
 
 type Rule = Box<dyn Fn(&Asked) -> Ruling + Send + Sync>;
@@ -132,13 +130,11 @@ impl Books {
         let text = |at: &str| body.pointer(at).and_then(Value::as_str).unwrap_or_default();
         let mut entries = self.entries();
         let id = text("/payment_id").to_owned();
-        let posts = entries.posts.entry(id.clone()).or_default();
+        *entries.posts.entry(id.clone()).or_default() += 1;
         let asked = Asked {
             id: id.clone(),
             mode: text("/metadata/mode").to_owned(),
-            before: *posts,
         };
-        *posts += 1;
         entries.in_flight += 1;
         entries.most_in_flight = entries.most_in_flight.max(entries.in_flight);
         let ruling = (*self.rule.lock().unwrap())(&asked);

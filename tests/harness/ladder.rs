@@ -1,6 +1,6 @@
 //! Topics that no other test has, and the settings that name them.
 
-use pipeline::{Partition, Topic};
+use pipeline::Topic;
 use uuid::Uuid;
 
 /// The topics of one pipeline.
@@ -57,9 +57,4 @@ impl Ladder {
             ("DLQ_TOPIC", self.dlq.to_string()),
         ]
     }
-}
-
-/// Returns the partition of this number.
-pub(crate) fn partition(number: i32) -> Partition {
-    Partition::new(number).unwrap()
 }

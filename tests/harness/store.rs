@@ -51,6 +51,12 @@ impl Store {
         ]
     }
 
+    /// Returns the keys of all objects of a prefix.
+    pub(crate) async fn keys(&self, prefix: &str) -> Vec<String> {
+        let listed = self.bucket().list(prefix).await.unwrap().into_iter();
+        listed.map(|object| object.key).collect()
+    }
+
     /// Returns every object of a prefix, key and JSON, in the order of keys.
     pub(crate) async fn objects(&self, prefix: &str) -> Vec<(String, Value)> {
         let bucket = self.bucket();

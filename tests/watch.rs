@@ -1,0 +1,146 @@
+//! `cargo lambda watch`, whose deadline header is a duration and not a time.
+
+use std::fs::Permissions;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+use tokio::time::Instant;
+
+use crate::harness::binaries;
+use crate::harness::cluster::Cluster;
+use crate::harness::event::{Sent, event, handed_back};
+use crate::harness::gateway::{Gateway, Ruling};
+use crate::harness::ladder::Ladder;
+use crate::harness::payment::{fresh_ids, payment};
+use crate::harness::world::World;
+
+/// How long the first call may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Cargo, but for one thing: what it is asked to run is built already. By itself it would build the function once more without the
+/// features that other members of the workspace ask for, and most of what it is made of with it.
+const CARGO: &str = r#"#!/bin/sh
+case "$1" in run) exec "$PAYMENTS" ;; *) exec "$REAL_CARGO" "$@" ;; esac
+"#;
+
+/// `cargo lambda watch` with everything that it starts; dropping it ends them all.
+struct Watch {
+    child: Child,
+    port: u16,
+    _folder: TempDir,
+}
+
+impl Watch {
+    /// Starts to serve `payments`; `None` when there is no cargo-lambda, which CI must have.
+    async fn start(world: &World) -> Option<Self> {
+        let version = Command::new("cargo-lambda").arg("--version").output().await;
+        if let Err(error) = version {
+            assert!(!is_ci(), "CI tests with cargo-lambda: {error}");
+            eprintln!("NOT RUN: this test needs cargo-lambda 1.9.2 (pip install cargo-lambda): {error}");
+            return None;
+        }
+        let port = free_port();
+        let folder = TempDir::new().unwrap();
+        let cargo = folder.path().join("cargo");
+        std::fs::write(&cargo, CARGO).unwrap();
+        std::fs::set_permissions(&cargo, Permissions::from_mode(0o755)).unwrap();
+        let child = Command::new("cargo-lambda")
+            .args(["lambda", "watch", "--invoke-address", "127.0.0.1", "--invoke-port"])
+            .arg(port.to_string())
+            .args(["--package", "payments", "--ignore-changes"])
+            .current_dir(binaries::workspace())
+            .env("CARGO", cargo)
+            .env("REAL_CARGO", env!("CARGO"))
+            .env("PAYMENTS", binaries::payments())
+            .env("MARKER_DIR", folder.path())
+            .envs(world.env(&[("GATEWAY_TIMEOUT", "5s")]))
+            .env("AWS_ACCESS_KEY_ID", local::s3::ACCESS_KEY)
+            .env("AWS_SECRET_ACCESS_KEY", local::s3::SECRET_KEY)
+            .stdin(Stdio::null())
+            .stdout(Stdio::inherit())
+            .stderr(Stdio::inherit())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        Some(Self {
+            child,
+            port,
+            _folder: folder,
+        })
+    }
+
+    /// Posts an event until the server takes it, and returns the answer.
+    async fn invoke(&self, event: &bytes::Bytes) -> Vec<u8> {
+        let url = format!(
+            "http://127.0.0.1:{}/2015-03-31/functions/payments/invocations",
+            self.port
+        );
+        // Reqwest wants one even where nothing is encrypted.
+        rustls::crypto::ring::default_provider().install_default().ok();
+        let client = reqwest::Client::new();
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let posted = client.post(&url).body(event.clone()).timeout(PATIENCE);
+            match posted.send().await {
+                Ok(answer) => {
+                    let status = answer.status();
+                    let body = answer.bytes().await.unwrap();
+                    assert!(status.is_success(), "{status}: {body:?}");
+                    return body.to_vec();
+                }
+                Err(error) => assert!(Instant::now() < deadline, "{error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(id) = self.child.id().and_then(|id| i32::try_from(id).ok()) {
+            killpg(Pid::from_raw(id), Signal::SIGKILL).ok();
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "CI says what it is by a variable")]
+fn is_ci() -> bool {
+    std::env::var_os("CI").is_some()
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// A failed payment is forwarded too: both take time, of which a misread deadline would leave none.
+#[tokio::test(flavor = "multi_thread")]
+async fn cargo_lambda_watch_serves_payments_to_an_event_by_hand() {
+    let gateway = Gateway::start(|asked| match asked.mode.as_str() {
+        "ok" => Ruling::Charge(Duration::ZERO),
+        _ => Ruling::Refuse(503, "down".to_owned()),
+    })
+    .await;
+    let ladder = Ladder::with_delays(&["1h"]);
+    let world = World::new(Cluster::embedded(), ladder, &gateway.url()).await;
+    let Some(watch) = Watch::start(&world).await else {
+        return;
+    };
+    let ids = fresh_ids("watched", 2);
+    let main = &world.ladder.main;
+    let records = [
+        Sent::new(main, 0, &ids[0], payment(&ids[0], "ok")),
+        Sent::new(main, 1, &ids[1], payment(&ids[1], "transient")),
+    ];
+    let answer = watch.invoke(&event(&records)).await;
+    assert_eq!(handed_back(&answer), Vec::<String>::new());
+    assert_eq!(gateway.charges(), [(ids[0].clone(), 1)].into());
+    assert_eq!(world.cluster.records(world.ladder.retry(0)).await.len(), 1);
+}
