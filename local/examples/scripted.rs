@@ -15,6 +15,15 @@
 //! | `env` | answers the whole environment as an object |
 //! | `init-error TEXT`, `init-crash`, `init-hang` | as its first line: does not come to its first invocation |
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::arithmetic_side_effects,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a function for tests: what fails here fails the test, and ending the process is what it is for"
+)]
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::exit;
@@ -38,8 +47,8 @@ async fn main() {
         std::fs::read_to_string(file).unwrap()
     });
     let http = reqwest::Client::new();
-    writeln!(std::io::stdout(), "started").unwrap();
-    writeln!(std::io::stderr(), r#"{{"level":"INFO"}}"#).unwrap();
+    println!("started");
+    eprintln!(r#"{{"level":"INFO"}}"#);
     let line = |invocation: usize| {
         script
             .lines()

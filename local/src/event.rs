@@ -196,18 +196,13 @@ impl EventSource {
     }
 
     fn opening(&self, bootstrap_servers: &str) -> Vec<u8> {
-        let mut opening = match self {
-            Self::Msk { arn } => format!(
-                r#"{{"eventSource":"aws:kafka","eventSourceArn":{}"#,
-                text(arn)
-            ),
-            Self::SelfManaged => r#"{"eventSource":"SelfManagedKafka""#.to_owned(),
+        let source = match self {
+            Self::Msk { arn } => format!(r#""aws:kafka","eventSourceArn":{}"#, text(arn)),
+            Self::SelfManaged => r#""SelfManagedKafka""#.to_owned(),
         };
-        opening.push_str(&format!(
-            r#","bootstrapServers":{},"records":{{"#,
-            text(bootstrap_servers)
-        ));
-        opening.into_bytes()
+        let servers = text(bootstrap_servers);
+        format!(r#"{{"eventSource":{source},"bootstrapServers":{servers},"records":{{"#)
+            .into_bytes()
     }
 }
 

@@ -12,13 +12,14 @@ use std::time::Duration;
 use anyhow::Context;
 use bytes::Bytes;
 use nix::sys::signal::Signal;
-use tempfile::TempDir;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 
+use self::lines::Spout;
 use self::process::Living;
 use self::sandbox::Sandbox;
+use crate::folder::Folder;
 use crate::invoke::{Fault, Invoke, Outcome};
 
 pub use self::lines::{Line, Stream};
@@ -34,7 +35,7 @@ pub struct Function {
     permits: Semaphore,
     idle: Mutex<Vec<Sandbox>>,
     living: Arc<Living>,
-    _own_folder: Option<TempDir>,
+    _folder: Folder,
 }
 
 /// Holds a sandbox for one invocation and gives it back, also when the invocation is given up midway.
@@ -53,29 +54,20 @@ impl Function {
         folder: Option<PathBuf>,
         lines: UnboundedSender<Line>,
     ) -> anyhow::Result<Self> {
-        let (folder, own_folder) = match folder {
-            Some(folder) => (folder, None),
-            None => {
-                let own = tempfile::Builder::new()
-                    .prefix("brew-sandbox-")
-                    .tempdir()
-                    .context("cannot make a folder for the sandboxes")?;
-                (own.path().to_owned(), Some(own))
-            }
-        };
+        let folder = Folder::make(folder, "sandbox")?;
         let settings = Arc::new(settings);
         let living = Arc::new(Living::default());
+        let spout = Spout::new(&settings.name, lines);
         let sandboxes = (0..settings.concurrency.get())
             .rev()
             .map(|number| {
-                let folder = folder.join(&settings.name).join(number.to_string());
+                let folder = folder.path().join(&settings.name).join(number.to_string());
                 std::fs::create_dir_all(&folder)
                     .with_context(|| format!("cannot make {}", folder.display()))?;
                 Ok(Sandbox::new(
                     Arc::clone(&settings),
-                    number,
                     folder,
-                    lines.clone(),
+                    spout.of(number),
                     Arc::clone(&living),
                 ))
             })
@@ -85,7 +77,7 @@ impl Function {
             settings,
             idle: Mutex::new(sandboxes),
             living,
-            _own_folder: own_folder,
+            _folder: folder,
         })
     }
 

@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use tempfile::TempDir;
 use tokio::process::Command;
 use tokio::time::Instant;
 
 use self::properties::Ports;
 use self::supervised::Supervised;
+use crate::folder::Folder;
 
 pub use self::artefacts::{Artefacts, KAFKA_VERSION};
 
 /// How long a broker may take to answer after its start.
-const START_LIMIT: Duration = Duration::from_secs(60);
+const START_LIMIT: Duration = Duration::from_mins(1);
 
 /// How the broker starts.
 #[derive(Clone, Debug, Default)]
@@ -33,48 +33,34 @@ pub struct KafkaSettings {
     pub properties: BTreeMap<String, String>,
 }
 
-/// One Kafka broker in KRaft combined mode, as a process of its own; dropping it kills it.
+/// One Kafka broker in `KRaft` combined mode, as a process of its own; dropping it kills it.
 ///
 /// The process does not outlive this one, however it ends.
 #[derive(Debug)]
 pub struct KafkaServer {
     artefacts: Artefacts,
     ports: Ports,
-    data: PathBuf,
+    data: Folder,
     process: Option<Supervised>,
-    _own_data: Option<TempDir>,
 }
 
 impl KafkaServer {
     /// Starts a broker and waits until it answers; formats its data folder when it is new.
     pub async fn start(artefacts: Artefacts, settings: KafkaSettings) -> anyhow::Result<Self> {
-        let (data, own_data) = match settings.data {
-            Some(data) => (data, None),
-            None => {
-                let own = tempfile::Builder::new()
-                    .prefix("brew-kafka-")
-                    .tempdir()
-                    .context("cannot make a folder for Kafka's records")?;
-                (own.path().to_owned(), Some(own))
-            }
-        };
-        tokio::fs::create_dir_all(&data)
-            .await
-            .with_context(|| format!("cannot make {}", data.display()))?;
+        let data = Folder::make(settings.data, "kafka")?;
         let ports = Ports {
             clients: settings.port.map_or_else(free_port, Ok)?,
             controller: free_port()?,
         };
-        let text = properties::text(ports, &data, &settings.properties);
-        tokio::fs::write(properties::file(&data), text)
+        let text = properties::text(ports, data.path(), &settings.properties);
+        tokio::fs::write(properties::file(data.path()), text)
             .await
-            .with_context(|| format!("cannot write {}", properties::file(&data).display()))?;
+            .with_context(|| format!("cannot write {}", properties::file(data.path()).display()))?;
         let mut server = Self {
             artefacts,
             ports,
             data,
             process: None,
-            _own_data: own_data,
         };
         server.format().await?;
         server.restart().await?;
@@ -88,7 +74,7 @@ impl KafkaServer {
 
     /// Returns the folder that holds its records, its properties and its log.
     pub fn data(&self) -> &Path {
-        &self.data
+        self.data.path()
     }
 
     /// Starts it again on the same port with what it had; one that runs is killed first.
@@ -102,7 +88,7 @@ impl KafkaServer {
                 "-cp".to_owned(),
                 self.artefacts.class_path(),
                 "kafka.Kafka".to_owned(),
-                properties::file(&self.data).display().to_string(),
+                properties::file(self.data()).display().to_string(),
             ],
             &log,
         )?;
@@ -134,12 +120,12 @@ impl KafkaServer {
     }
 
     fn log_file(&self) -> PathBuf {
-        self.data.join("kafka.log")
+        self.data().join("kafka.log")
     }
 
     /// Gives a new data folder its identity.
     async fn format(&self) -> anyhow::Result<()> {
-        if self.data.join("records").join("meta.properties").exists() {
+        if self.data().join("records").join("meta.properties").exists() {
             return Ok(());
         }
         let output = Command::new("java")
@@ -149,7 +135,7 @@ impl KafkaServer {
                 "kafka.tools.StorageTool",
             ])
             .args(["format", "--cluster-id", properties::CLUSTER_ID, "--config"])
-            .arg(properties::file(&self.data))
+            .arg(properties::file(self.data()))
             .kill_on_drop(true)
             .output()
             .await
@@ -157,7 +143,7 @@ impl KafkaServer {
         if !output.status.success() {
             bail!(
                 "Kafka cannot format {}: {}",
-                self.data.display(),
+                self.data().display(),
                 last_lines(&String::from_utf8_lossy(&output.stderr))
             );
         }

@@ -9,6 +9,7 @@ pub mod broker;
 pub mod cli;
 pub mod demo;
 pub mod event;
+mod folder;
 pub mod function;
 pub mod http;
 pub mod invoke;

@@ -82,7 +82,7 @@ impl Default for ProviderSettings {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             latency: Duration::ZERO,
-            key_lifetime: Duration::from_secs(24 * 60 * 60),
+            key_lifetime: Duration::from_hours(24),
             state: ProviderState::Working,
         }
     }

@@ -1,7 +1,7 @@
 //! An S3 server in this process, for local use.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -11,9 +11,9 @@ use hyper::{Method, Request, Response};
 use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s_fs::FileSystem;
-use tempfile::TempDir;
 use tokio::sync::Mutex;
 
+use crate::folder::Folder;
 use crate::http::HttpServer;
 
 /// The access key of the local server, and of functions that are given none.
@@ -28,8 +28,7 @@ pub const SECRET_KEY: &str = "brew-local-secret";
 #[derive(Debug)]
 pub struct S3Server {
     server: HttpServer,
-    folder: PathBuf,
-    _own_folder: Option<TempDir>,
+    folder: Folder,
 }
 
 impl S3Server {
@@ -44,22 +43,16 @@ impl S3Server {
         bucket: &str,
         folder: Option<PathBuf>,
     ) -> anyhow::Result<Self> {
-        let (folder, own_folder) = match folder {
-            Some(folder) => (folder, None),
-            None => {
-                let own = tempfile::Builder::new()
-                    .prefix("brew-s3-")
-                    .tempdir()
-                    .context("cannot make a folder for the objects")?;
-                (own.path().to_owned(), Some(own))
-            }
-        };
-        let bucket_folder = folder.join(bucket);
+        let folder = Folder::make(folder, "s3")?;
+        let bucket_folder = folder.path().join(bucket);
         tokio::fs::create_dir_all(&bucket_folder)
             .await
             .with_context(|| format!("cannot make {}", bucket_folder.display()))?;
-        let files = FileSystem::new(&folder).map_err(|error| {
-            anyhow::anyhow!("cannot keep objects in {}: {error:?}", folder.display())
+        let files = FileSystem::new(folder.path()).map_err(|error| {
+            anyhow::anyhow!(
+                "cannot keep objects in {}: {error:?}",
+                folder.path().display()
+            )
         })?;
         let mut builder = S3ServiceBuilder::new(files);
         builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
@@ -68,11 +61,7 @@ impl S3Server {
         let answer =
             move |request| answer_in_turn(service.clone(), Arc::clone(&conditional), request);
         let server = HttpServer::serve(listen, service_fn(answer)).await?;
-        Ok(Self {
-            server,
-            folder,
-            _own_folder: own_folder,
-        })
+        Ok(Self { server, folder })
     }
 
     /// Returns the endpoint's URL, for `AWS_ENDPOINT_URL_S3`.
@@ -86,8 +75,8 @@ impl S3Server {
     }
 
     /// Returns the folder that holds the buckets.
-    pub const fn folder(&self) -> &PathBuf {
-        &self.folder
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Returns the variables that make an AWS SDK use this server.

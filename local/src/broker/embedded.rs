@@ -6,11 +6,16 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::Context;
 use pipeline::Topic;
+use rdkafka::error::KafkaError;
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
+use rdkafka::types::RDKafkaErrorCode;
 
 /// The mock cluster as librdkafka's binding names it.
 pub type Cluster = MockCluster<'static, DefaultProducerContext>;
+
+/// What the cluster says to a topic that it has.
+const EXISTS: KafkaError = KafkaError::MockCluster(RDKafkaErrorCode::TopicAlreadyExists);
 
 type Order = Box<dyn FnOnce(&Cluster) + Send>;
 
@@ -69,14 +74,12 @@ impl EmbeddedBroker {
     ) -> anyhow::Result<()> {
         for topic in topics {
             let name = topic.to_string();
-            self.with(move |cluster| cluster.create_topic(&name, partitions, 1))?
-                .or_else(|error| match error {
-                    rdkafka::error::KafkaError::MockCluster(
-                        rdkafka::types::RDKafkaErrorCode::TopicAlreadyExists,
-                    ) => Ok(()),
-                    error => Err(error),
-                })
-                .with_context(|| format!("cannot create topic {topic} on the embedded broker"))?;
+            let created = self.with(move |cluster| cluster.create_topic(&name, partitions, 1))?;
+            if created != Err(EXISTS) {
+                created.with_context(|| {
+                    format!("cannot create topic {topic} on the embedded broker")
+                })?;
+            }
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::topics::{self, Changed};
 
 /// Creates or deletes the topics of the configured stages.
 ///
-/// The stages come from MAIN_TOPIC, RETRY_STAGES, DRAIN_STAGES and DLQ_TOPIC, as the functions read them.
+/// The stages come from `MAIN_TOPIC`, `RETRY_STAGES`, `DRAIN_STAGES` and `DLQ_TOPIC`, as the functions read them.
 #[derive(Debug, Args)]
 pub(crate) struct Topics {
     #[command(subcommand)]

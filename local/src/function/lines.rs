@@ -37,6 +37,23 @@ pub(super) struct Spout {
 }
 
 impl Spout {
+    pub(super) fn new(function: &str, lines: UnboundedSender<Line>) -> Self {
+        Self {
+            function: function.into(),
+            sandbox: 0,
+            stream: Stream::Err,
+            lines,
+        }
+    }
+
+    /// Returns the spout of one of the sandboxes.
+    pub(super) fn of(&self, sandbox: usize) -> Self {
+        Self {
+            sandbox,
+            ..self.clone()
+        }
+    }
+
     /// Passes lines on until the stream ends.
     pub(super) async fn pour(self, from: impl AsyncRead + Unpin) {
         let mut reader = BufReader::new(from);

@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lambda::{Clock, SystemClock};
-use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::lines::{Line, Spout, Stream};
+use super::lines::Spout;
 use super::process::{Living, Process};
 use super::settings::FunctionSettings;
 use crate::invoke::{Fault, Outcome};
@@ -33,17 +31,10 @@ pub(super) struct Sandbox {
 impl Sandbox {
     pub(super) fn new(
         settings: Arc<FunctionSettings>,
-        number: usize,
         folder: PathBuf,
-        lines: UnboundedSender<Line>,
+        spout: Spout,
         living: Arc<Living>,
     ) -> Self {
-        let spout = Spout {
-            function: settings.name.as_str().into(),
-            sandbox: number,
-            stream: Stream::Err,
-            lines,
-        };
         Self {
             settings,
             folder,
@@ -124,7 +115,6 @@ impl Sandbox {
 }
 
 async fn run(process: &mut Process, settings: &FunctionSettings, event: Bytes) -> Outcome {
-    let deadline = Instant::now() + settings.timeout;
     let timeout_ms = i64::try_from(settings.timeout.as_millis()).unwrap_or(i64::MAX);
     let id = Uuid::new_v4();
     let invocation = Invocation {
@@ -147,7 +137,7 @@ async fn run(process: &mut Process, settings: &FunctionSettings, event: Bytes) -
                 None => return Outcome::Failed(Fault::Crashed(status)),
             }
         }
-        () = tokio::time::sleep_until(deadline) => {
+        () = tokio::time::sleep(settings.timeout) => {
             return Outcome::Failed(Fault::TimedOut(settings.timeout));
         }
     };

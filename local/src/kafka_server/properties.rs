@@ -66,9 +66,11 @@ pub(super) fn text(ports: Ports, data: &Path, over: &BTreeMap<String, String>) -
         over.iter()
             .map(|(name, value)| (name.as_str(), value.clone())),
     );
-    all.iter()
+    let lines: Vec<String> = all
+        .iter()
         .map(|(name, value)| format!("{name}={value}\n"))
-        .collect()
+        .collect();
+    lines.concat()
 }
 
 #[cfg(test)]

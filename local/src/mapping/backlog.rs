@@ -10,7 +10,7 @@ use pipeline::{Offset, Partition};
 use tokio::time::Instant;
 
 use super::answer::Place;
-use super::lane::{Lane, Taken};
+use super::lane::{Fetch, Lane, Taken};
 use super::settings::{Batching, PartitionsOfBatch, Redelivery};
 use crate::event::EventRecord;
 
@@ -279,9 +279,9 @@ impl Backlog {
     pub(super) fn fetching(&mut self) -> Fetching {
         let mut fetching = Fetching::default();
         for (partition, lane) in &mut self.lanes {
-            match lane.fetch_more(self.limits) {
-                Some(true) => fetching.resume.push(*partition),
-                Some(false) => fetching.pause.push(*partition),
+            match lane.change_fetching(self.limits) {
+                Some(Fetch::On) => fetching.resume.push(*partition),
+                Some(Fetch::Off) => fetching.pause.push(*partition),
                 None => {}
             }
         }

@@ -30,7 +30,14 @@ pub(super) struct Lane {
     /// The offset after the last record that was taken.
     taken_to: i64,
     committed: i64,
-    fetching: bool,
+    fetching: Fetch,
+}
+
+/// Whether more of a partition is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fetch {
+    On,
+    Off,
 }
 
 #[derive(Debug)]
@@ -65,7 +72,7 @@ impl Lane {
             running: false,
             taken_to: 0,
             committed: 0,
-            fetching: true,
+            fetching: Fetch::On,
         }
     }
 
@@ -86,7 +93,7 @@ impl Lane {
         self.delivery = 1;
         self.taken_to = 0;
         self.committed = 0;
-        self.fetching = true;
+        self.fetching = Fetch::On;
     }
 
     pub(super) fn push(&mut self, record: EventRecord, now: Instant) {
@@ -232,7 +239,7 @@ impl Lane {
             2
         };
         self.again = left;
-        (next > self.committed && !(self.again.len() == delivered.len())).then(|| {
+        (next > self.committed && progressed).then(|| {
             self.committed = next;
             next
         })
@@ -248,19 +255,22 @@ impl Lane {
         })
     }
 
-    /// Says that fetching must change: `Some(false)` stop, `Some(true)` go on.
-    pub(super) fn fetch_more(&mut self, limits: Limits) -> Option<bool> {
+    /// Says what fetching must change to, once.
+    pub(super) fn change_fetching(&mut self, limits: Limits) -> Option<Fetch> {
         let full = |times: usize| {
             self.waiting.len() >= limits.records.saturating_mul(times)
                 || self.waiting_bytes >= limits.bytes.saturating_mul(times)
         };
         // Two batches ahead are enough; below one it goes on.
-        let fetching = if self.fetching { !full(2) } else { !full(1) };
-        if !self.assigned || fetching == self.fetching {
-            return None;
-        }
-        self.fetching = fetching;
-        Some(fetching)
+        let fetch = match self.fetching {
+            Fetch::On if full(2) => Fetch::Off,
+            Fetch::Off if !full(1) => Fetch::On,
+            Fetch::On | Fetch::Off => return None,
+        };
+        self.assigned.then(|| {
+            self.fetching = fetch;
+            fetch
+        })
     }
 
     pub(super) fn is_idle(&self) -> bool {

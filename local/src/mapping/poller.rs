@@ -125,14 +125,14 @@ impl<F: Invoke> Poller<F> {
     /// Waits for the next thing to happen and takes it in.
     async fn step(&mut self) {
         let consumer = Arc::clone(&self.consumer);
-        let wake = self
+        let now = Instant::now();
+        let pause = self
             .backlog
             .next_due()
             .filter(|_| self.may_invoke())
-            .map_or_else(
-                || Instant::now() + LOOK_AGAIN,
-                |due| due.min(Instant::now() + LOOK_AGAIN),
-            );
+            .map_or(LOOK_AGAIN, |due| {
+                due.saturating_duration_since(now).min(LOOK_AGAIN)
+            });
         tokio::select! {
             Some(ended) = self.invocations.join_next() => {
                 if let Ok(ended) = ended {
@@ -156,7 +156,7 @@ impl<F: Invoke> Poller<F> {
                     }
                 }
             }
-            () = tokio::time::sleep_until(wake) => {}
+            () = tokio::time::sleep(pause) => {}
             changed = self.stopped.changed() => {
                 if changed.is_err() {
                     // The mapping is gone: this task is about to be aborted.

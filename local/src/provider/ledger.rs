@@ -194,34 +194,27 @@ impl Ledger {
     fn conclude(&mut self, charge: &Charge) -> Answer {
         let up = self.switch == Switch::Up;
         let payment = self.payments.entry(charge.payment_id.clone()).or_default();
+        let recovers_later = payment.refusals < REFUSALS;
         let refusal = match charge.mode {
             Mode::Ok | Mode::Timeout => None,
-            Mode::Transient if up => None,
-            Mode::Transient => Some(Answer::unavailable()),
+            Mode::Transient => (!up).then(Answer::unavailable),
             Mode::Permanent => Some(Answer::error(402, "the card was declined")),
-            Mode::Flap if payment.refusals < REFUSALS => Some(Answer::unavailable()),
-            Mode::RateLimit if payment.refusals < REFUSALS => {
-                Some(Answer::error(429, "too many calls"))
-            }
-            Mode::Flap | Mode::RateLimit => None,
+            Mode::Flap => recovers_later.then(Answer::unavailable),
+            Mode::RateLimit => recovers_later.then(|| Answer::error(429, "too many calls")),
         };
-        match refusal {
-            Some(refusal) => {
-                payment.refusals = payment.refusals.saturating_add(1);
-                payment.declined = charge.mode == Mode::Permanent;
-                refusal
-            }
-            None => {
-                payment.charges = payment.charges.saturating_add(1);
-                let body = json!({
-                    "payment_id": charge.payment_id,
-                    "amount": charge.amount,
-                    "currency": charge.currency,
-                    "status": "succeeded",
-                });
-                Answer::new(201, &body)
-            }
+        if let Some(refusal) = refusal {
+            payment.refusals = payment.refusals.saturating_add(1);
+            payment.declined = charge.mode == Mode::Permanent;
+            return refusal;
         }
+        payment.charges = payment.charges.saturating_add(1);
+        let body = json!({
+            "payment_id": charge.payment_id,
+            "amount": charge.amount,
+            "currency": charge.currency,
+            "status": "succeeded",
+        });
+        Answer::new(201, &body)
     }
 
     fn hang(&mut self, key: &str) -> Ruling {

@@ -1,0 +1,102 @@
+//! Events: byte for byte as Lambda's, and readable by the library that types them.
+
+use aws_lambda_events::event::kafka::KafkaEvent;
+use local::event::{EventRecord, EventSource};
+use rdkafka::Timestamp;
+use rdkafka::message::{Header, OwnedHeaders, OwnedMessage};
+
+fn message(
+    key: Option<&[u8]>,
+    value: Option<&[u8]>,
+    timestamp: Timestamp,
+    headers: Option<OwnedHeaders>,
+) -> EventRecord {
+    let (key, value) = (key.map(<[u8]>::to_vec), value.map(<[u8]>::to_vec));
+    let topic = "some.topic-3".to_owned();
+    let message = OwnedMessage::new(value, key, topic, timestamp, 7, 123, headers);
+    EventRecord::of(&message).unwrap()
+}
+
+fn check(record: &EventRecord, expected: &str) {
+    assert_eq!(std::str::from_utf8(&record.json).unwrap(), expected);
+    let event = EventSource::SelfManaged.event("b:9092", [record]);
+    let read: KafkaEvent = serde_json::from_slice(&event).unwrap();
+    let read = &read.records["some.topic-3-7"][0];
+    assert_eq!((read.partition, read.offset), (7, 123));
+}
+
+#[test]
+fn a_record_is_the_json_that_lambda_sends() {
+    let header = |key, value: Option<&'static str>| Header { key, value };
+    let headers = OwnedHeaders::new()
+        .insert(header("trace", Some("hi-ë")))
+        .insert(header("nothing", None))
+        .insert(header("trace", Some("")))
+        .insert(header("a\"b", Some("\u{1}")));
+    check(
+        &message(
+            Some(b"\x00\xff\x10"),
+            Some(b"{}"),
+            Timestamp::CreateTime(1_755_933_141_855),
+            Some(headers),
+        ),
+        concat!(
+            r#"{"topic":"some.topic-3","partition":7,"offset":123,"timestamp":1755933141855,"#,
+            r#""timestampType":"CREATE_TIME","key":"AP8Q","value":"e30=","#,
+            r#""headers":[{"trace":[104,105,45,-61,-85]},{},{"trace":[]},{"a\"b":[1]}]}"#,
+        ),
+    );
+}
+
+#[test]
+fn what_is_absent_is_null_and_what_is_empty_is_empty() {
+    check(
+        &message(None, Some(b""), Timestamp::LogAppendTime(1), None),
+        concat!(
+            r#"{"topic":"some.topic-3","partition":7,"offset":123,"timestamp":1,"#,
+            r#""timestampType":"LOG_APPEND_TIME","key":null,"value":"","headers":[]}"#,
+        ),
+    );
+    check(
+        &message(Some(b""), None, Timestamp::CreateTime(0), None),
+        concat!(
+            r#"{"topic":"some.topic-3","partition":7,"offset":123,"timestamp":0,"#,
+            r#""timestampType":"CREATE_TIME","key":"","value":null,"headers":[]}"#,
+        ),
+    );
+}
+
+#[test]
+fn a_record_without_a_time_says_minus_1() {
+    let record = message(None, None, Timestamp::NotAvailable, None);
+    assert_eq!(record.timestamp, -1);
+    let json: serde_json::Value = serde_json::from_slice(&record.json).unwrap();
+    assert_eq!(json["timestamp"], -1);
+}
+
+#[test]
+fn the_event_names_its_source_and_groups_records_by_partition() {
+    let record = message(None, None, Timestamp::CreateTime(1), None);
+    let json = std::str::from_utf8(&record.json).unwrap();
+    let check = |source: EventSource, opening: &str| {
+        let event = source.event("b1:9092,b2:9092", [&record, &record]);
+        let expected = format!(
+            r#"{opening},"bootstrapServers":"b1:9092,b2:9092","records":{{"some.topic-3-7":[{json},{json}]}}}}"#
+        );
+        assert_eq!(std::str::from_utf8(&event).unwrap(), expected);
+        let read: KafkaEvent = serde_json::from_slice(&event).unwrap();
+        assert_eq!(read.bootstrap_servers.as_deref(), Some("b1:9092,b2:9092"));
+        let topic = "some.topic-3".parse().unwrap();
+        let most = source.frame_size("b1:9092,b2:9092", &topic, 1) + 2 * record.size();
+        assert!(event.len() <= most);
+    };
+    let arn = "arn:aws:kafka:us-east-1:000000000000:cluster/brew/1-1".to_owned();
+    check(
+        EventSource::Msk { arn: arn.clone() },
+        &format!(r#"{{"eventSource":"aws:kafka","eventSourceArn":"{arn}""#),
+    );
+    check(
+        EventSource::SelfManaged,
+        r#"{"eventSource":"SelfManagedKafka""#,
+    );
+}
