@@ -25,6 +25,12 @@ impl Binaries {
             .arg("--manifest-path")
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"))
             .kill_on_drop(true);
+        // What cargo told this program of its own package would make build scripts that look at it run again, now and next time.
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(is_of_one_package) {
+                cargo.env_remove(name);
+            }
+        }
         // They must come out where they are looked for, whatever cargo would take by itself.
         if let Some(target) = beside.folder.parent() {
             cargo.arg("--target-dir").arg(target);
@@ -68,9 +74,27 @@ impl Binaries {
     }
 }
 
+/// Tells whether cargo sets a variable for the one package that it runs, as against a setting of cargo itself.
+fn is_of_one_package(name: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+        || matches!(name, "CARGO_CRATE_NAME" | "CARGO_PRIMARY_PACKAGE")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cargo_keeps_its_settings_and_forgets_the_package() {
+        for name in ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "CARGO_CRATE_NAME"] {
+            assert!(is_of_one_package(name), "{name}");
+        }
+        for name in ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_NET_OFFLINE", "PATH"] {
+            assert!(!is_of_one_package(name), "{name}");
+        }
+    }
 
     #[test]
     fn programs_are_looked_for_beside_this_one() {
