@@ -18,6 +18,9 @@ use tokio::sync::oneshot;
 /// How long the brokers may take over one question.
 const LIMIT: Duration = Duration::from_secs(8);
 
+/// How often a question is asked again while the brokers are sorting themselves out, and how long to wait in between.
+const AGAIN: (u32, Duration) = (25, Duration::from_millis(200));
+
 /// A cluster that is asked questions.
 #[derive(Clone, Debug)]
 pub struct Cluster {
@@ -138,7 +141,7 @@ impl Cluster {
         &self,
         what: &str,
         group: Option<&str>,
-        question: impl FnOnce(&BaseConsumer<Trouble>) -> KafkaResult<T> + Send + 'static,
+        question: impl Fn(&BaseConsumer<Trouble>) -> KafkaResult<T> + Send + 'static,
     ) -> anyhow::Result<T> {
         let trouble = Trouble::default();
         let consumer: BaseConsumer<Trouble> = self
@@ -149,13 +152,13 @@ impl Cluster {
         std::thread::Builder::new()
             .name("kafka question".to_owned())
             .spawn(move || {
-                sender.send(question(&consumer)).ok();
+                sender.send(patiently(|| question(&consumer))).ok();
             })
             .context("cannot start a thread for a question to the brokers")?;
         let answer = answer.await.unwrap_or(Err(KafkaError::Canceled));
-        answer.with_context(|| {
+        answer.map_err(|error| {
             let connection = &self.connection;
-            format!("no answer when asked {what}{trouble} ({connection})")
+            anyhow::anyhow!("no answer when asked {what}: {error}{trouble} ({connection})")
         })
     }
 
@@ -183,6 +186,32 @@ impl TopicOffsets {
             .map(|(start, end)| end.get().saturating_sub(start.get()))
             .fold(0, i64::saturating_add)
     }
+}
+
+/// Asks again while the answer is that a group's coordinator is being found: on a new cluster it takes a moment.
+fn patiently<T>(question: impl Fn() -> KafkaResult<T>) -> KafkaResult<T> {
+    let (times, pause) = AGAIN;
+    for _ in 0..times {
+        match question() {
+            Err(error) if is_passing(&error) => std::thread::sleep(pause),
+            answer => return answer,
+        }
+    }
+    question()
+}
+
+fn is_passing(error: &KafkaError) -> bool {
+    matches!(
+        error.rdkafka_error_code(),
+        Some(
+            RDKafkaErrorCode::NotCoordinator
+                | RDKafkaErrorCode::CoordinatorNotAvailable
+                | RDKafkaErrorCode::CoordinatorLoadInProgress
+                | RDKafkaErrorCode::WaitingForCoordinator
+                | RDKafkaErrorCode::LeaderNotAvailable
+                | RDKafkaErrorCode::NotLeaderForPartition
+        )
+    )
 }
 
 fn list(

@@ -29,8 +29,9 @@ pub(crate) const LADDER: [&str; 5] = [
 pub(crate) const AWAY: &str = "127.0.0.1:1";
 
 pub(crate) struct Bench {
-    pub(crate) broker: EmbeddedBroker,
+    pub(crate) brokers: String,
     pub(crate) store: S3Server,
+    _embedded: Option<EmbeddedBroker>,
 }
 
 /// What a command line did.
@@ -47,8 +48,20 @@ impl Bench {
         let broker = EmbeddedBroker::start(1).unwrap();
         let topics: Vec<Topic> = topics.iter().map(|name| topic(name)).collect();
         broker.create_topics(&topics, 2).unwrap();
-        let store = S3Server::start(BUCKET).await.unwrap();
-        Self { broker, store }
+        Self {
+            brokers: broker.bootstrap_servers().to_owned(),
+            store: S3Server::start(BUCKET).await.unwrap(),
+            _embedded: Some(broker),
+        }
+    }
+
+    /// Takes brokers that run already.
+    pub(crate) async fn on(brokers: String) -> Self {
+        Self {
+            brokers,
+            store: S3Server::start(BUCKET).await.unwrap(),
+            _embedded: None,
+        }
     }
 
     /// Runs a command line against both, with nobody at a terminal.
@@ -58,15 +71,14 @@ impl Bench {
 
     pub(crate) fn env(&self) -> Vec<(&'static str, String)> {
         vec![
-            ("KAFKA_BROKERS", self.broker.bootstrap_servers().to_owned()),
+            ("KAFKA_BROKERS", self.brokers.clone()),
             ("AWS_ENDPOINT_URL_S3", self.store.url()),
             ("INCIDENT_BUCKET", BUCKET.to_owned()),
         ]
     }
 
     pub(crate) fn connection(&self) -> Connection {
-        let brokers = self.broker.bootstrap_servers();
-        Connection::without_auth(brokers.parse::<Brokers>().unwrap())
+        Connection::without_auth(self.brokers.parse::<Brokers>().unwrap())
     }
 
     pub(crate) fn bucket(&self) -> Bucket {

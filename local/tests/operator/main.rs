@@ -7,6 +7,8 @@ mod clean;
 #[cfg(test)]
 mod incidents;
 #[cfg(test)]
+mod real_kafka;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod seed;

@@ -9,7 +9,7 @@ use crate::bench::{Bench, DLQ, LADDER, MAIN, check_brokers_away, check_store_awa
 const JSON: [&str; 2] = ["status", "--json"];
 
 /// Commits offsets of a topic's partitions for its mapping's group.
-fn commit(connection: &Connection, function: &str, name: &str, offsets: &[i64]) {
+pub(crate) fn commit(connection: &Connection, function: &str, name: &str, offsets: &[i64]) {
     let consumer: BaseConsumer = ClientConfig::new()
         .set("bootstrap.servers", connection.brokers.as_str())
         .set("group.id", group_of(function, &topic(name)))
@@ -23,7 +23,7 @@ fn commit(connection: &Connection, function: &str, name: &str, offsets: &[i64]) 
     consumer.commit(&list, CommitMode::Sync).unwrap();
 }
 
-fn stage<'a>(status: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn stage<'a>(status: &'a Value, name: &str) -> &'a Value {
     let stages = status["stages"].as_array().unwrap();
     stages.iter().find(|stage| stage["stage"] == name).unwrap()
 }

@@ -1,0 +1,136 @@
+//! The commands on a real Apache Kafka: what the embedded broker cannot do.
+
+use std::time::Duration;
+
+use lambda::Objects;
+use local::kafka_server::{Artefacts, KafkaServer, KafkaSettings};
+use local::mapping::group_of;
+use rdkafka::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, LADDER, MAIN, topic};
+use crate::status::{commit, stage};
+
+/// Brings Kafka; `None` where it cannot be had, which is an error in CI.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests ask their environment whether they run in CI"
+)]
+async fn artefacts() -> Option<Artefacts> {
+    match Artefacts::provide(|line| println!("{line}")).await {
+        Ok(artefacts) => Some(artefacts),
+        Err(error) => {
+            assert!(
+                std::env::var("CI").is_err(),
+                "CI tests with Kafka: {error:#}"
+            );
+            println!("not run: {error:#}");
+            None
+        }
+    }
+}
+
+fn changes(list: &Value) -> Vec<&str> {
+    let list = list.as_array().unwrap().iter();
+    list.map(|changed| changed["change"].as_str().unwrap())
+        .collect()
+}
+
+/// A member of main's group; it stays as long as it lives.
+fn member(bench: &Bench) -> BaseConsumer {
+    let consumer: BaseConsumer = ClientConfig::new()
+        .set("bootstrap.servers", &bench.brokers)
+        .set("group.id", group_of("payments", &topic(MAIN)))
+        .set("auto.offset.reset", "latest")
+        .set("enable.auto.commit", "false")
+        .create()
+        .unwrap();
+    consumer.subscribe(&[MAIN]).unwrap();
+    while consumer.assignment().unwrap().count() == 0 {
+        drop(consumer.poll(Duration::from_millis(100)));
+    }
+    consumer
+}
+
+#[tokio::test]
+async fn a_pipeline_is_seeded_watched_replayed_and_cleaned_away() {
+    let Some(artefacts) = artefacts().await else {
+        return;
+    };
+    let mut server = KafkaServer::start(artefacts, KafkaSettings::default())
+        .await
+        .unwrap();
+    let bench = Bench::on(server.bootstrap_servers()).await;
+    let fresh = bench.run(&["status", "--json"]).await.check(0, &[]).json();
+    assert_eq!(stage(&fresh, "main")["exists"], false);
+
+    let create = ["topics", "create", "--partitions", "2"];
+    bench.run(&create).await.check(0, &[]);
+    bench
+        .run(&["seed", "--messages", "2000"])
+        .await
+        .check(0, &[]);
+    commit(&bench.connection(), "payments", MAIN, &[400, 0]);
+    bench
+        .dead_letters(&[
+            ("a", "transient", "provider.timeout"),
+            ("b", "permanent", "provider.declined"),
+        ])
+        .await;
+    let status = bench.run(&["status", "--json"]).await.check(0, &[]).json();
+    let main = stage(&status, "main");
+    assert_eq!(
+        (&main["records"], &main["lag"]),
+        (&json!(2000), &json!(1600))
+    );
+    assert_eq!(stage(&status, "dlq")["lag"], 2);
+
+    let since = [
+        "replay",
+        "--json",
+        "--since",
+        "1h",
+        "--error-class",
+        "transient",
+    ];
+    let told = bench.run(&since).await.check(0, &[]).json();
+    assert_eq!(told["published"], 1);
+    let later = ["replay", "--json", "--dry-run", "--until", "1h"];
+    assert_eq!(bench.run(&later).await.check(0, &[]).json()["matched"], 0);
+
+    bench
+        .bucket()
+        .put_new("spill/x.json", b"{}".to_vec())
+        .await
+        .unwrap();
+    let busy = member(&bench);
+    let ran = bench.run(&["clean", "--yes", "--json"]).await;
+    let group = group_of("payments", &topic(MAIN));
+    let told = ran.check(1, &["still have members", &group]).json();
+    assert_eq!(
+        (&told["topics"], &told["groups"]),
+        (&Value::Null, &Value::Null)
+    );
+    let status = bench.run(&["status", "--json"]).await.json();
+    assert_eq!(
+        stage(&status, "main")["records"],
+        2001,
+        "nothing was deleted"
+    );
+    drop(busy);
+
+    let told = bench.run(&["clean", "--yes", "--json"]).await;
+    let told = told.check(0, &[]).json();
+    assert_eq!(changes(&told["topics"]), ["deleted"; LADDER.len()]);
+    let groups = changes(&told["groups"]);
+    assert_eq!((groups[0], groups[4]), ("deleted", "absent"));
+    let gone = bench.run(&["status", "--json"]).await.check(0, &[]).json();
+    assert_eq!(gone, fresh);
+    let again = bench.run(&["clean", "--yes", "--json"]).await;
+    assert_eq!(
+        changes(&again.check(0, &[]).json()["topics"]),
+        ["absent"; 5]
+    );
+    server.stop().await;
+}
