@@ -6,10 +6,6 @@ use std::process::ExitCode;
 use local::cli::{self, Person, Printer, Shell};
 
 #[tokio::main]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the tool's environment is read here and nowhere else"
-)]
 async fn main() -> ExitCode {
     let mut stdin = io::stdin().lock();
     let person = if io::stdin().is_terminal() {
@@ -17,9 +13,10 @@ async fn main() -> ExitCode {
     } else {
         Person::Absent
     };
+    let env = lambda::settings::environment();
     let (mut out, mut notes) = (io::stdout(), io::stderr());
     let mut shell = Shell {
-        env: &|name| std::env::var(name).ok(),
+        env: &env,
         person,
         out: Printer::new(&mut out),
         notes: Printer::new(&mut notes),

@@ -18,6 +18,7 @@ pub mod shell;
 mod signals;
 mod status;
 mod topics;
+mod warnings;
 
 use std::ffi::OsString;
 use std::pin::Pin;

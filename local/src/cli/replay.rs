@@ -5,9 +5,11 @@ use std::pin::pin;
 use clap::Args;
 use lambda::Stop;
 use replay::{ReplayError, Settings, SourceError};
+use tracing::instrument::WithSubscriber;
 
 use super::endpoints::{connection, read};
 use super::signals::told_to_stop;
+use super::warnings::Warnings;
 use super::{BrokersFlag, BucketFlags, Failure, Form, Shell};
 use crate::operator::Asked;
 
@@ -85,7 +87,9 @@ impl ReplayCommand {
         let form = self.form;
         let asked = self.asked();
         let stop = Stop::default();
-        let mut run = pin!(asked.run(settings, connection, stop.clone()));
+        let warnings = Warnings::default();
+        let run = asked.run(settings, connection, stop.clone());
+        let mut run = pin!(run.with_subscriber(warnings.subscriber()));
         let ended = tokio::select! {
             ended = &mut run => ended,
             told = told_to_stop() => {
@@ -95,6 +99,9 @@ impl ReplayCommand {
                 run.await
             }
         };
+        for warning in warnings.take() {
+            shell.note(format_args!("warning: {}", warning.trim()));
+        }
         let replayed = ended.map_err(|error| failure(&error))?;
         shell.print(form, &replayed)?;
         Ok(replayed.whole()?)

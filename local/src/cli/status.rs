@@ -37,7 +37,9 @@ impl StatusCommand {
             stages: of_stages.map_err(|error| faults.push(error)).ok(),
             incidents: of_incidents.map_err(|error| faults.push(error)).ok(),
         };
-        shell.print(self.form, &shown)?;
+        if self.form.json || shown != Status::default() {
+            shell.print(self.form, &shown)?;
+        }
         all_well(&faults)
     }
 }

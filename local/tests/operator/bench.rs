@@ -31,7 +31,7 @@ pub(crate) const AWAY: &str = "127.0.0.1:1";
 pub(crate) struct Bench {
     pub(crate) brokers: String,
     pub(crate) store: S3Server,
-    _embedded: Option<EmbeddedBroker>,
+    pub(crate) embedded: Option<EmbeddedBroker>,
 }
 
 /// What a command line did.
@@ -51,7 +51,7 @@ impl Bench {
         Self {
             brokers: broker.bootstrap_servers().to_owned(),
             store: S3Server::start(BUCKET).await.unwrap(),
-            _embedded: Some(broker),
+            embedded: Some(broker),
         }
     }
 
@@ -60,7 +60,7 @@ impl Bench {
         Self {
             brokers,
             store: S3Server::start(BUCKET).await.unwrap(),
-            _embedded: None,
+            embedded: None,
         }
     }
 

@@ -67,6 +67,8 @@ async fn a_pipeline_is_seeded_watched_replayed_and_cleaned_away() {
 
     let create = ["topics", "create", "--partitions", "2"];
     bench.run(&create).await.check(0, &[]);
+    // The topic of the groups' offsets is only made now.
+    bench.run(&["status"]).await.check(0, &[]);
     bench
         .run(&["seed", "--messages", "2000"])
         .await

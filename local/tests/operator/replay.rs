@@ -1,3 +1,4 @@
+use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use serde_json::json;
 
 use crate::bench::{Bench, DLQ, LADDER, MAIN, check_brokers_away, run};
@@ -161,6 +162,30 @@ async fn wrong_fields_are_refused_in_the_function_s_own_words() {
         .await
         .check(2, &["KAFKA_BROKERS"]);
     assert!(bench.records(MAIN).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_dead_letter_that_the_broker_refuses_is_named_and_a_failure() {
+    let bench = four().await;
+    let too_large = RDKafkaRespErr::RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
+    let refusals = move |cluster: &local::broker::Cluster| {
+        cluster.request_errors(RDKafkaApiKey::Produce, &[too_large; 2]);
+    };
+    bench.embedded.as_ref().unwrap().with(refusals).unwrap();
+    let ran = bench.run(&["replay", "--json", "--key", "a"]).await;
+    ran.check(
+        1,
+        &[
+            "the broker refuses a dead letter",
+            DLQ,
+            "refuses 1 dead letters",
+        ],
+    );
+    let told = ran.json();
+    assert_eq!(
+        (&told["failed"], &told["published"]),
+        (&json!(1), &json!(0))
+    );
 }
 
 #[tokio::test]
