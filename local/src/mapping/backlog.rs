@@ -312,3 +312,6 @@ fn not_done(
             .collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,11 @@
 //! The loop of a mapping.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use pipeline::{Offset, Partition};
 use rdkafka::consumer::StreamConsumer;
 use rdkafka::error::KafkaError;
@@ -20,7 +22,7 @@ use super::consumer::{AFTER_TROUBLE, Change, Changes, Member, commit, set_fetchi
 use super::progress::{BatchVerdict, Discard, Portion, Progress, Report};
 use super::settings::{Answers, MappingSettings, Redelivery};
 use crate::event::{EventRecord, MAX_EVENT_BYTES};
-use crate::invoke::{Invoke, Outcome};
+use crate::invoke::{Fault, Invoke, Outcome};
 
 /// How often the assignment is looked at while nothing else happens.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -177,6 +179,7 @@ impl<F: Invoke> Poller<F> {
                     self.report(Progress::Assigned(partitions));
                 }
                 Change::Revoked(partitions) => {
+                    self.joined = false;
                     for partition in &partitions {
                         self.commits.due.remove(partition);
                     }
@@ -238,7 +241,10 @@ impl<F: Invoke> Poller<F> {
             let function = Arc::clone(&self.function);
             self.invocations.spawn(async move {
                 let started = Instant::now();
-                let outcome = function.invoke(event).await;
+                let invoked = AssertUnwindSafe(function.invoke(event)).catch_unwind();
+                let outcome = invoked.await.unwrap_or_else(|_| {
+                    Outcome::Failed(Fault::Endpoint("invoking it panicked".to_owned()))
+                });
                 Ended {
                     invocation,
                     batch,

@@ -250,5 +250,4 @@ impl Key {
 }
 
 #[cfg(test)]
-#[path = "ledger_tests.rs"]
 mod tests;

@@ -1,0 +1,247 @@
+use bytes::Bytes;
+use pipeline::Coordinates;
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn partition(number: i32) -> Partition {
+    Partition::new(number).unwrap()
+}
+
+fn record(at: i32, offset: i64, bytes: usize) -> EventRecord {
+    EventRecord {
+        coordinates: Coordinates {
+            topic: "t".parse().unwrap(),
+            partition: partition(at),
+            offset: Offset::new(offset).unwrap(),
+        },
+        timestamp: 1,
+        json: Bytes::from(vec![b'x'; bytes]),
+        unreadable_headers: 0,
+    }
+}
+
+/// A backlog of batches of at most 3 records and 100 bytes, 1 s after the first, with partitions 0 and 1.
+fn backlog(partitions: PartitionsOfBatch, redelivery: Redelivery, now: Instant) -> Backlog {
+    let limits = Limits {
+        records: 3,
+        bytes: 100,
+        window: SECOND,
+        partitions,
+    };
+    let mut backlog = Backlog::new(limits, redelivery);
+    backlog.assign([partition(0), partition(1)], now);
+    backlog
+}
+
+fn one(now: Instant) -> Backlog {
+    backlog(PartitionsOfBatch::One, Redelivery::Items, now)
+}
+
+fn push(backlog: &mut Backlog, at: i32, offsets: impl IntoIterator<Item = i64>, now: Instant) {
+    for offset in offsets {
+        backlog.push(record(at, offset, 9), now).unwrap();
+    }
+}
+
+/// Takes a batch and returns where its records are.
+fn take(backlog: &mut Backlog, now: Instant) -> Option<(Batch, Vec<(i32, i64)>)> {
+    let batch = backlog.take(now)?;
+    let places = batch.records.iter().map(|record| {
+        let at = &record.coordinates;
+        (at.partition.get(), at.offset.get())
+    });
+    let places = places.collect();
+    Some((batch, places))
+}
+
+fn not_done(places: &[(i32, i64)]) -> Resolution {
+    let place = |(at, offset): &(i32, i64)| (partition(*at), Offset::new(*offset).unwrap());
+    Resolution::NotDone(places.iter().map(place).collect())
+}
+
+#[test]
+fn a_batch_goes_when_it_is_full_or_its_window_is_over() {
+    let now = Instant::now();
+    let mut backlog = one(now);
+    push(&mut backlog, 0, 0..2, now);
+    assert!(take(&mut backlog, now).is_none());
+    assert_eq!(backlog.next_due(), Some(now + SECOND));
+    push(&mut backlog, 0, 2..5, now + SECOND / 2);
+    let (batch, places) = take(&mut backlog, now + SECOND / 2).unwrap();
+    assert_eq!(places, [(0, 0), (0, 1), (0, 2)]);
+    // The partition is busy; afterwards the window of its next record counts.
+    assert!(take(&mut backlog, now + SECOND * 5).is_none());
+    backlog.finish(&batch, &Resolution::AllDone, now + SECOND);
+    assert!(take(&mut backlog, now + SECOND).is_none());
+    let (_, places) = take(&mut backlog, now + SECOND * 3 / 2).unwrap();
+    assert_eq!(places, [(0, 3), (0, 4)]);
+}
+
+#[test]
+fn a_batch_ends_before_it_is_too_large_and_a_record_too_large_for_any_is_passed_over() {
+    let now = Instant::now();
+    let mut backlog = one(now);
+    backlog.push(record(0, 0, 60), now).unwrap();
+    backlog.push(record(0, 1, 60), now).unwrap();
+    // It stands behind others: its offset goes with theirs.
+    assert_eq!(backlog.push(record(0, 2, 100), now), Err(None));
+    let (batch, places) = take(&mut backlog, now).unwrap();
+    assert_eq!(places, [(0, 0)]);
+    let finished = backlog.finish(&batch, &Resolution::AllDone, now);
+    assert_eq!(finished.commits, [(partition(0), 1)]);
+    let (batch, places) = take(&mut backlog, now + SECOND).unwrap();
+    assert_eq!(places, [(0, 1)]);
+    let finished = backlog.finish(&batch, &Resolution::AllDone, now);
+    assert_eq!(finished.commits, [(partition(0), 3)]);
+    // With nothing before it, it is committed at once.
+    let next = Some((partition(1), 8));
+    assert_eq!(backlog.push(record(1, 7, 100), now), Err(next));
+}
+
+#[test]
+fn offsets_never_move_past_what_is_not_done_and_end_behind_the_batch() {
+    let now = Instant::now();
+    let mut backlog = one(now);
+    push(&mut backlog, 0, 10..13, now);
+    let commit = |next: i64| vec![(partition(0), next)];
+    let mut step = |resolution: Resolution, expected: &[i64], commits: Vec<(Partition, i64)>| {
+        let later = now + SECOND * 10;
+        let (batch, places) = take(&mut backlog, later).unwrap();
+        let offsets: Vec<i64> = places.iter().map(|(_, offset)| *offset).collect();
+        assert_eq!(offsets, expected);
+        assert_eq!(backlog.finish(&batch, &resolution, now).commits, commits);
+    };
+    step(Resolution::Again, &[10, 11, 12], vec![]);
+    // 11 is done, and 10 is not.
+    step(not_done(&[(0, 10), (0, 12)]), &[10, 11, 12], commit(10));
+    step(not_done(&[(0, 12)]), &[10, 12], commit(12));
+    step(not_done(&[(0, 12)]), &[12], vec![]);
+    step(Resolution::AllDone, &[12], commit(13));
+}
+
+#[test]
+fn what_is_delivered_again_is_not_topped_up_and_waits_for_its_pause() {
+    let now = Instant::now();
+    let mut backlog = one(now);
+    push(&mut backlog, 0, 0..3, now);
+    let (batch, _) = take(&mut backlog, now).unwrap();
+    push(&mut backlog, 0, 3..6, now);
+    let finished = backlog.finish(&batch, &not_done(&[(0, 1)]), now);
+    let pause = Duration::from_millis(100);
+    assert_eq!(finished.again, [(partition(0), 1, pause)]);
+    assert!(take(&mut backlog, now + pause / 2).is_none());
+    assert_eq!(backlog.next_due(), Some(now + pause));
+    let (batch, places) = take(&mut backlog, now + pause).unwrap();
+    assert_eq!((places, batch.parts[0].delivery), (vec![(0, 1)], 2));
+    backlog.finish(&batch, &Resolution::AllDone, now + pause);
+    let (_, places) = take(&mut backlog, now + pause).unwrap();
+    assert_eq!(places, [(0, 3), (0, 4), (0, 5)]);
+}
+
+#[test]
+fn a_partition_that_went_away_is_forgotten_and_its_answer_counts_for_nothing() {
+    let now = Instant::now();
+    let mut backlog = one(now);
+    push(&mut backlog, 0, 0..5, now);
+    let (batch, _) = take(&mut backlog, now).unwrap();
+    backlog.revoke([partition(0), partition(1)]);
+    assert!(take(&mut backlog, now + SECOND).is_none());
+    // What still comes of it is not taken in.
+    push(&mut backlog, 0, 5..8, now);
+    assert!(take(&mut backlog, now + SECOND).is_none());
+    let finished = backlog.finish(&batch, &Resolution::AllDone, now);
+    assert_eq!(
+        (finished.lost, finished.commits),
+        (vec![partition(0)], vec![])
+    );
+    assert!(backlog.is_idle());
+}
+
+#[test]
+fn a_partition_that_comes_back_waits_for_the_invocation_that_still_runs() {
+    let now = Instant::now();
+    let mut backlog = one(now);
+    push(&mut backlog, 0, 0..3, now);
+    let (batch, _) = take(&mut backlog, now).unwrap();
+    backlog.revoke([partition(0)]);
+    backlog.assign([partition(0)], now);
+    push(&mut backlog, 0, 0..3, now);
+    assert!(take(&mut backlog, now + SECOND).is_none());
+    let finished = backlog.finish(&batch, &Resolution::AllDone, now);
+    assert_eq!(
+        (finished.lost, finished.commits),
+        (vec![partition(0)], vec![])
+    );
+    let (_, places) = take(&mut backlog, now).unwrap();
+    assert_eq!(places, [(0, 0), (0, 1), (0, 2)]);
+}
+
+#[test]
+fn a_batch_of_several_partitions_is_answered_for_each_of_them() {
+    let now = Instant::now();
+    let mut backlog = backlog(PartitionsOfBatch::Several, Redelivery::Resume, now);
+    push(&mut backlog, 0, 0..2, now);
+    push(&mut backlog, 1, 5..7, now + SECOND / 2);
+    let (batch, places) = take(&mut backlog, now + SECOND / 2).unwrap();
+    assert_eq!(places, [(0, 0), (0, 1), (1, 5)]);
+    let finished = backlog.finish(&batch, &not_done(&[(0, 0)]), now);
+    assert_eq!(finished.commits, [(partition(1), 6)]);
+    assert_eq!(finished.again[0].1, 2);
+}
+
+#[test]
+fn the_longest_waiting_partition_goes_first() {
+    let now = Instant::now();
+    let mut backlog = one(now);
+    push(&mut backlog, 1, 0..3, now);
+    push(&mut backlog, 0, 0..3, now + SECOND / 4);
+    let (_, places) = take(&mut backlog, now + SECOND / 2).unwrap();
+    assert_eq!(places[0].0, 1);
+}
+
+#[test]
+fn fetching_stops_two_batches_ahead_and_goes_on_below_one() {
+    let now = Instant::now();
+    let mut backlog = one(now);
+    let check = |backlog: &mut Backlog, pause: &[i32], resume: &[i32]| {
+        let list = |numbers: &[i32]| numbers.iter().copied().map(partition).collect();
+        let expected = Fetching {
+            pause: list(pause),
+            resume: list(resume),
+        };
+        assert_eq!(backlog.fetching(), expected);
+    };
+    push(&mut backlog, 0, 0..5, now);
+    check(&mut backlog, &[], &[]);
+    push(&mut backlog, 0, 5..6, now);
+    check(&mut backlog, &[0], &[]);
+    check(&mut backlog, &[], &[]);
+    let (batch, _) = take(&mut backlog, now).unwrap();
+    check(&mut backlog, &[], &[]);
+    backlog.finish(&batch, &Resolution::AllDone, now);
+    take(&mut backlog, now).unwrap();
+    check(&mut backlog, &[], &[0]);
+}
+
+#[test]
+fn idle_means_read_to_the_end_and_all_done() {
+    let now = Instant::now();
+    let mut backlog = one(now);
+    assert!(!backlog.is_idle());
+    backlog.at_end(partition(0));
+    backlog.at_end(partition(1));
+    assert!(backlog.is_idle());
+    push(&mut backlog, 0, 0..1, now);
+    assert!(!backlog.is_idle());
+    backlog.at_end(partition(0));
+    assert!(!backlog.is_idle());
+    let (batch, _) = take(&mut backlog, now + SECOND).unwrap();
+    assert!(!backlog.is_idle());
+    backlog.finish(&batch, &Resolution::Again, now);
+    assert!(!backlog.is_idle());
+    let (batch, _) = take(&mut backlog, now + SECOND).unwrap();
+    backlog.finish(&batch, &Resolution::AllDone, now);
+    assert!(backlog.is_idle());
+}
