@@ -42,7 +42,10 @@ async fn without_a_broker_failed_payments_are_handed_back_until_it_returns() {
         let answer = answered(function.invoke(event(&records)).await);
         let took = started.elapsed();
         assert!(took < IN_TIME, "{took:?}");
-        assert!(took >= Duration::from_secs(1), "the answer is held: {took:?}");
+        assert!(
+            took >= Duration::from_secs(1),
+            "the answer is held: {took:?}"
+        );
         assert_eq!(handed_back(&answer), failing);
     }
     let logs = world.lines.logs("payments");
@@ -84,7 +87,12 @@ async fn with_raise_the_invocation_fails_and_what_was_done_in_it_is_remembered()
     let ids = fresh_ids("raise", 2);
     let records = [
         Sent::new(&world.ladder.main, 0, &ids[0], payment(&ids[0], "ok")),
-        Sent::new(&world.ladder.main, 1, &ids[1], payment(&ids[1], "transient")),
+        Sent::new(
+            &world.ladder.main,
+            1,
+            &ids[1],
+            payment(&ids[1], "transient"),
+        ),
     ];
     world.cluster.with(|mock| mock.broker_down(1).unwrap());
     let outcome = function.invoke(event(&records)).await;

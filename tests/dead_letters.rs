@@ -11,10 +11,10 @@ use crate::harness::cluster::{Cluster, Seed};
 use crate::harness::gathered::Gathered;
 use crate::harness::ladder::Ladder;
 use crate::harness::payment::fresh_ids;
-use crate::harness::world::World;
 use crate::harness::until;
+use crate::harness::world::World;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 const HEADERS: [(&str, Option<&[u8]>); 3] = [
     ("error.class", Some(b"permanent")),
@@ -69,13 +69,13 @@ async fn without_a_store_dead_letters_wait_and_nothing_is_produced() {
             Err(format!("{found} invocations handed records back"))
         }
     };
-    until(PATIENCE, "records are handed back again and again", async || {
-        handed_back(5)
-    })
+    until(
+        PATIENCE,
+        "records are handed back again and again",
+        async || handed_back(5),
+    )
     .await;
-    let committed = |report: &local::mapping::Report| {
-        matches!(report.progress, Progress::Committed { offset, .. } if offset.get() > 0)
-    };
+    let committed = |report: &local::mapping::Report| matches!(report.progress, Progress::Committed { offset, .. } if offset.get() > 0);
     assert!(!dlq.reports.all().iter().any(committed), "an offset moved");
     let logs = world.lines.logs("dlq");
     let told = logs
@@ -90,7 +90,11 @@ async fn without_a_store_dead_letters_wait_and_nothing_is_produced() {
     assert_eq!(when_idle(&world, &dlq.mapping).await, (6, 6));
     for topic in world.ladder.topics() {
         let expected = if topic == &world.ladder.dlq { 6 } else { 0 };
-        assert_eq!(world.cluster.records(topic).await.len(), expected, "{topic}");
+        assert_eq!(
+            world.cluster.records(topic).await.len(),
+            expected,
+            "{topic}"
+        );
     }
 }
 

@@ -79,7 +79,11 @@ fn variants() -> Vec<(Told, Fate)> {
         field("headers", Some(r#"[{"a":"YQ=="}]"#), Charged),
         field("headers", Some(r#"[{"a":[104,105,45,-61,-85]}]"#), Charged),
         field("headers", Some(r#"[{"a":[195,171]}]"#), Charged),
-        field("headers", Some(r#"[{"a":[999]},{"b":[1.5]},7,null]"#), Charged),
+        field(
+            "headers",
+            Some(r#"[{"a":[999]},{"b":[1.5]},7,null]"#),
+            Charged,
+        ),
         field("headers", Some(r#"[{"\ud800":[49]}]"#), Charged),
         field("headers", Some(&format!(r#"[{{"a":{nested}}}]"#)), Charged),
         // Row 36 and 33: times.
@@ -111,7 +115,19 @@ fn variants() -> Vec<(Told, Fate)> {
         field("value", Some("\"/w==\""), DeadLettered),
     ];
     // Row 65: what is not even an object.
-    variants.extend(["null", "7", "true", "[]", "{}", r#""text""#, r#""\ud800""#, &nested].map(raw));
+    variants.extend(
+        [
+            "null",
+            "7",
+            "true",
+            "[]",
+            "{}",
+            r#""text""#,
+            r#""\ud800""#,
+            &nested,
+        ]
+        .map(raw),
+    );
     variants
 }
 
@@ -127,7 +143,11 @@ async fn thirty_and_more_hostile_records_cost_only_themselves() {
         let ids = fresh_ids("hostile", 3);
         let odd = odd(main.as_str(), &ids[1]);
         let shown: String = odd.chars().take(300).collect();
-        let records = [good(main.as_str(), 0, &ids[0]), odd, good(main.as_str(), 2, &ids[2])];
+        let records = [
+            good(main.as_str(), 0, &ids[0]),
+            odd,
+            good(main.as_str(), 2, &ids[2]),
+        ];
         let event = format!(
             r#"{{"eventSource":"aws:kafka","records":{{"{main}-0":[{}]}}}}"#,
             records.join(",")
@@ -139,7 +159,11 @@ async fn thirty_and_more_hostile_records_cost_only_themselves() {
         assert_eq!((times(&ids[0]), times(&ids[2])), (1, 1), "{shown}");
         assert_eq!(times(&ids[1]), usize::from(fate == Charged), "{shown}");
         dead += usize::from(fate == DeadLettered);
-        assert_eq!(world.cluster.records(&world.ladder.dlq).await.len(), dead, "{shown}");
+        assert_eq!(
+            world.cluster.records(&world.ladder.dlq).await.len(),
+            dead,
+            "{shown}"
+        );
     }
 }
 
@@ -179,7 +203,11 @@ async fn the_bytes_of_a_real_event_are_read_and_its_good_payment_is_charged() {
     assert_eq!(first.key.as_deref(), Some(b"k-7".as_slice()));
     assert_eq!(of("0", "15").key, None, "an absent key is null");
     let last = of("1", "0");
-    assert_eq!(last.key.as_deref(), Some(b"".as_slice()), "an empty key is a key");
+    assert_eq!(
+        last.key.as_deref(),
+        Some(b"".as_slice()),
+        "an empty key is a key"
+    );
     assert_eq!(last.value, None);
     let twice: Vec<_> = last
         .headers
@@ -210,7 +238,13 @@ async fn events_of_both_sources_are_read_and_what_is_no_event_is_refused() {
         assert_eq!(handed_back(&answer), Vec::<String>::new(), "{source}");
         assert_eq!(gateway.charges().get(&id), Some(&1), "{source}");
     }
-    for event in [r#"{"Records":[]}"#, r#"{"eventSource":"aws:kafka"}"#, "[]", "null", "7"] {
+    for event in [
+        r#"{"Records":[]}"#,
+        r#"{"eventSource":"aws:kafka"}"#,
+        "[]",
+        "null",
+        "7",
+    ] {
         let outcome = function.invoke(event.into()).await;
         let Outcome::Failed(Fault::Error { error_type, .. }) = &outcome else {
             panic!("{event}: {outcome:?}")

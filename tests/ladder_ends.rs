@@ -24,14 +24,31 @@ fn cases(id: &str) -> Vec<Case> {
     };
     let text = |text: &str| Some(text.as_bytes().to_vec());
     vec![
-        case(Some(payment(id, "declined")), "provider.declined", "declined"),
-        case(Some(payment(id, "rejected")), "provider.rejected", "validation"),
+        case(
+            Some(payment(id, "declined")),
+            "provider.declined",
+            "declined",
+        ),
+        case(
+            Some(payment(id, "rejected")),
+            "provider.rejected",
+            "validation",
+        ),
         case(text("{"), "payload.malformed", "json"),
         case(text(""), "payload.malformed", "json"),
         case(Some(vec![0xff, 0x00]), "payload.malformed", "json"),
-        case(text(r#"{"schema_version":2}"#), "payload.schema_version", "schema-version"),
         case(
-            Some(String::from_utf8(payment(id, "ok")).unwrap().replace("1250", "0").into_bytes()),
+            text(r#"{"schema_version":2}"#),
+            "payload.schema_version",
+            "schema-version",
+        ),
+        case(
+            Some(
+                String::from_utf8(payment(id, "ok"))
+                    .unwrap()
+                    .replace("1250", "0")
+                    .into_bytes(),
+            ),
             "payload.invalid",
             "validation",
         ),

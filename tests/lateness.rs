@@ -16,7 +16,7 @@ use crate::harness::payment::{fresh_id, fresh_ids, payment};
 use crate::harness::world::{World, answered};
 use crate::harness::{is, now_ms, until};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Row 37: how late a retry of an idle system may start.
 const LATE_MS: i64 = 2_000;
@@ -28,8 +28,8 @@ async fn noting(ruling: Ruling) -> (Gateway, Tries) {
     let tries = Tries::default();
     let noted = Arc::clone(&tries);
     let gateway = Gateway::start(move |asked| {
-        let mut tries = noted.lock().unwrap();
-        tries.entry(asked.id.clone()).or_default().push(now_ms());
+        let id = asked.id.clone();
+        noted.lock().unwrap().entry(id).or_default().push(now_ms());
         ruling.clone()
     })
     .await;
@@ -47,10 +47,14 @@ async fn a_retry_starts_at_most_two_seconds_after_it_is_due_and_never_before() {
     let mapped = world.map(
         world
             .settings("payments", binaries::payments(), &[])
-            .with_timeout(Duration::from_secs(60)),
+            .with_timeout(Duration::from_mins(1)),
         topic,
     );
-    mapped.mapping.idle_for(Duration::from_millis(500)).await.unwrap();
+    mapped
+        .mapping
+        .idle_for(Duration::from_millis(500))
+        .await
+        .unwrap();
     let ids = fresh_ids("late", 5);
     let mut due = BTreeMap::new();
     for (nth, id) in ids.iter().enumerate() {
@@ -70,7 +74,10 @@ async fn a_retry_starts_at_most_two_seconds_after_it_is_due_and_never_before() {
     .await;
     for (id, times) in tries.lock().unwrap().iter() {
         let late = times[0] - due[id];
-        assert!((0..=LATE_MS).contains(&late), "{id} starts {late} ms after it is due");
+        assert!(
+            (0..=LATE_MS).contains(&late),
+            "{id} starts {late} ms after it is due"
+        );
     }
 }
 
@@ -105,7 +112,10 @@ async fn each_stage_has_its_own_delay() {
         assert!(waited >= delay, "stage {nth}: {waited} ms");
         let written = world.cluster.records(world.ladder.retry(nth)).await[0].timestamp;
         let late = to - (written.millis() + delay);
-        assert!((0..=LATE_MS + 3_000).contains(&late), "stage {nth}: {late} ms late");
+        assert!(
+            (0..=LATE_MS + 3_000).contains(&late),
+            "stage {nth}: {late} ms late"
+        );
     }
 }
 
@@ -117,7 +127,16 @@ async fn a_forged_time_never_delays_a_retry() {
     let world = World::new(Cluster::embedded(), ladder, &gateway.url()).await;
     let function = world.payments(&[]);
     let now = now_ms();
-    let times = [-1, 0, now * 1_000, now * 1_000_000, 253_402_300_799_000, now + 6_000, i64::MAX, i64::MIN];
+    let times = [
+        -1,
+        0,
+        now * 1_000,
+        now * 1_000_000,
+        253_402_300_799_000,
+        now + 6_000,
+        i64::MAX,
+        i64::MIN,
+    ];
     let ids = fresh_ids("forged", times.len());
     let records: Vec<Sent> = ids
         .iter()

@@ -72,10 +72,7 @@ async fn a_topic_that_stands_twice_in_the_ladder_is_refused_by_name() {
             "brew.payments.retry.5m",
         ),
         (vec![("RETRY_STAGES", "a=1s,b=2s,a=3s")], "a"),
-        (
-            vec![("MAIN_TOPIC", "a"), ("RETRY_STAGES", "a=1s")],
-            "a",
-        ),
+        (vec![("MAIN_TOPIC", "a"), ("RETRY_STAGES", "a=1s")], "a"),
         (
             vec![("RETRY_STAGES", "a=1s"), ("DRAIN_STAGES", "a=2s")],
             "a",
@@ -105,6 +102,11 @@ async fn every_wrong_setting_of_dlq_and_replay_stands_in_one_line() {
         ("CONCURRENCY", "many"),
         ("REPLAY_TARGETS", "b c"),
     ];
-    let names = ["MAIN_TOPIC", "CONCURRENCY", "REPLAY_TARGETS", "KAFKA_BROKERS"];
+    let names = [
+        "MAIN_TOPIC",
+        "CONCURRENCY",
+        "REPLAY_TARGETS",
+        "KAFKA_BROKERS",
+    ];
     check(&binaries::replay(), &wrong, &["KAFKA_BROKERS"], &names).await;
 }

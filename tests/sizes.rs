@@ -86,7 +86,10 @@ async fn a_payment_of_900_kib_with_an_error_of_300_kib_climbs_the_whole_ladder()
             .iter()
             .map(|header| header.name.len() + header.value.as_ref().map_or(0, bytes::Bytes::len))
             .sum();
-        assert!(bytes <= MOST_HEADER_BYTES, "{topic}: {bytes} bytes of headers");
+        assert!(
+            bytes <= MOST_HEADER_BYTES,
+            "{topic}: {bytes} bytes of headers"
+        );
         let message = record.headers.only_text("error.message").unwrap();
         assert!(message.len() <= 1_024, "{}", message.len());
         for secret in ["4111", "abcdefghijklmnop"] {
@@ -109,13 +112,19 @@ async fn a_payment_too_large_for_its_retry_topic_is_dead_lettered_as_oversized()
     let stages = world.map_stages(&[]);
     let dead = async || is(&world.cluster.records(&world.ladder.dlq).await.len(), &2);
     until(PATIENCE, "both are in the DLQ", dead).await;
-    let dead = world.cluster.records_of(&world.ladder.dlq, large.as_bytes()).await;
+    let dead = world
+        .cluster
+        .records_of(&world.ladder.dlq, large.as_bytes())
+        .await;
     let text = |name| dead[0].headers.only_text(name);
     assert_eq!(text("dlq-reason"), Some("oversized"));
     assert_eq!(text("error.code"), Some("broker.rejected"));
     assert_eq!(text("error.class"), Some("permanent"));
     assert_eq!(text("retry.count"), Some("0"));
-    let dead = world.cluster.records_of(&world.ladder.dlq, small.as_bytes()).await;
+    let dead = world
+        .cluster
+        .records_of(&world.ladder.dlq, small.as_bytes())
+        .await;
     assert_eq!(dead[0].headers.only_text("dlq-reason"), Some("exhausted"));
     let idle = stages[0].mapping.idle_for(Duration::from_secs(1));
     tokio::time::timeout(PATIENCE, idle).await.unwrap().unwrap();
@@ -146,7 +155,13 @@ async fn a_payment_too_large_for_every_topic_is_spilled_with_an_incident_and_an_
     let [(key, spill)] = spilled.as_slice() else {
         panic!("{} spilled", spilled.len())
     };
-    assert!(key.starts_with(&format!("spill/{}-0-00000000000000000000-", world.ladder.main)), "{key}");
+    assert!(
+        key.starts_with(&format!(
+            "spill/{}-0-00000000000000000000-",
+            world.ladder.main
+        )),
+        "{key}"
+    );
     let value = spill.to_string();
     let whole = base64::Engine::encode(
         &base64::engine::general_purpose::STANDARD,

@@ -21,9 +21,10 @@ async fn world(gateway: &Gateway) -> World {
 
 /// Runs a batch of payments, all of which must be done, and returns how long it took.
 async fn run(world: &World, function: &Arc<Function>, ids: &[String], first: i64) -> Duration {
-    let records = ids.iter().zip(first..).map(|(id, offset)| {
-        Sent::new(&world.ladder.main, offset, id, payment(id, "ok"))
-    });
+    let records = ids
+        .iter()
+        .zip(first..)
+        .map(|(id, offset)| Sent::new(&world.ladder.main, offset, id, payment(id, "ok")));
     let event = event(&records.collect::<Vec<_>>());
     let started = Instant::now();
     let answer = answered(function.invoke(event).await);
@@ -65,7 +66,10 @@ async fn a_provider_that_hangs_does_not_slow_main_to_one_timeout_per_payment() {
     let called = gateway.posts().len();
     assert!((5..=10).contains(&called), "{called} calls");
     assert_eq!(failed_with(&world, "provider.timeout").await, called);
-    assert_eq!(failed_with(&world, "provider.circuit_open").await, 100 - called);
+    assert_eq!(
+        failed_with(&world, "provider.circuit_open").await,
+        100 - called
+    );
 }
 
 /// Only timeouts open the circuit: a provider that refuses is asked for every payment.

@@ -34,8 +34,8 @@ fn account(reply: Option<Reply>, ids: &[String], charges: &BTreeMap<String, usiz
     let back = handed_back(&answer);
     for (nth, id) in ids.iter().enumerate() {
         let is_back = back.contains(&format!("0/{nth}"));
-        let charged = charges.get(id).copied().unwrap_or_default();
-        assert_eq!(charged, usize::from(!is_back), "{id}: {back:?} {charges:?}");
+        let times = charges.get(id).copied().unwrap_or_default();
+        assert_eq!(times, usize::from(!is_back), "{id}: {back:?} {charges:?}");
     }
     ids.len() - back.len()
 }

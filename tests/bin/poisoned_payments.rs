@@ -54,7 +54,7 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let (stop, failures) = (Stop::default(), settings.batch_failures);
+    let (switch, failures) = (Stop::default(), settings.batch_failures);
     let StageStep {
         stages,
         handler,
@@ -75,8 +75,8 @@ async fn main() -> ExitCode {
         masker,
         clock,
     };
-    let batches = BatchLoop::new(step, SystemClock, failures, stop.clone());
-    match lambda::serve_batches(&batches, stop).await {
+    let batches = BatchLoop::new(step, SystemClock, failures, switch.clone());
+    match lambda::serve_batches(&batches, switch).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("the runtime ended: {error}");

@@ -125,23 +125,33 @@ impl Books {
     }
 
     /// Notes a call and returns what came of it.
-    fn take(&self, body: &[u8]) -> (InFlight<'_>, String, Ruling) {
+    fn take(&self, body: &[u8]) -> (InFlight<'_>, Asked, Ruling) {
         let body: Value = serde_json::from_slice(body).unwrap();
         let text = |at: &str| body.pointer(at).and_then(Value::as_str).unwrap_or_default();
-        let mut entries = self.entries();
-        let id = text("/payment_id").to_owned();
-        *entries.posts.entry(id.clone()).or_default() += 1;
         let asked = Asked {
-            id: id.clone(),
+            id: text("/payment_id").to_owned(),
             mode: text("/metadata/mode").to_owned(),
         };
-        entries.in_flight += 1;
-        entries.most_in_flight = entries.most_in_flight.max(entries.in_flight);
         let ruling = (*self.rule.lock().unwrap())(&asked);
+        self.entries().note(&asked, &ruling);
+        (InFlight(self), asked, ruling)
+    }
+}
+
+impl Entries {
+    /// Notes a question and tells whether the payment is charged.
+    fn question(&mut self, id: &str) -> bool {
+        *self.questions.entry(id.to_owned()).or_default() += 1;
+        self.charges.contains_key(id)
+    }
+
+    fn note(&mut self, asked: &Asked, ruling: &Ruling) {
+        *self.posts.entry(asked.id.clone()).or_default() += 1;
+        self.in_flight += 1;
+        self.most_in_flight = self.most_in_flight.max(self.in_flight);
         if let Ruling::Charge(_) = ruling {
-            *entries.charges.entry(id.clone()).or_default() += 1;
+            *self.charges.entry(asked.id.clone()).or_default() += 1;
         }
-        (InFlight(self), id, ruling)
     }
 }
 
@@ -152,11 +162,11 @@ impl Drop for InFlight<'_> {
 }
 
 async fn charge(State(books): State<Arc<Books>>, body: Bytes) -> Response<Body> {
-    let (_in_flight, id, ruling) = books.take(&body);
+    let (_in_flight, asked, ruling) = books.take(&body);
     match ruling {
         Ruling::Charge(latency) => {
             tokio::time::sleep(latency).await;
-            let charge = json!({"payment_id": id, "status": "succeeded"});
+            let charge = json!({"payment_id": asked.id, "status": "succeeded"});
             answer(201, charge.to_string())
         }
         Ruling::Refuse(status, text) => answer(status, text),
@@ -165,11 +175,10 @@ async fn charge(State(books): State<Arc<Books>>, body: Bytes) -> Response<Body> 
 }
 
 async fn status(State(books): State<Arc<Books>>, Path(id): Path<String>) -> Response<Body> {
-    let mut entries = books.entries();
-    *entries.questions.entry(id.clone()).or_default() += 1;
-    match entries.charges.get(&id) {
-        Some(_) => answer(200, json!({"status": "succeeded"}).to_string()),
-        None => answer(404, json!({"error": "no such charge"}).to_string()),
+    if books.entries().question(&id) {
+        answer(200, json!({"status": "succeeded"}).to_string())
+    } else {
+        answer(404, json!({"error": "no such charge"}).to_string())
     }
 }
 

@@ -10,7 +10,22 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 #[derive(Debug)]
 pub(crate) struct Gathered<T> {
     sender: UnboundedSender<T>,
-    received: Mutex<(UnboundedReceiver<T>, Vec<T>)>,
+    received: Mutex<Received<T>>,
+}
+
+#[derive(Debug)]
+struct Received<T> {
+    receiver: UnboundedReceiver<T>,
+    before: Vec<T>,
+}
+
+impl<T: Clone> Received<T> {
+    fn all(&mut self) -> Vec<T> {
+        while let Ok(next) = self.receiver.try_recv() {
+            self.before.push(next);
+        }
+        self.before.clone()
+    }
 }
 
 impl<T: Clone> Gathered<T> {
@@ -18,7 +33,10 @@ impl<T: Clone> Gathered<T> {
         let (sender, receiver) = unbounded_channel();
         Self {
             sender,
-            received: Mutex::new((receiver, Vec::new())),
+            received: Mutex::new(Received {
+                receiver,
+                before: Vec::new(),
+            }),
         }
     }
 
@@ -28,12 +46,10 @@ impl<T: Clone> Gathered<T> {
 
     /// Returns everything so far.
     pub(crate) fn all(&self) -> Vec<T> {
-        let mut received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
-        let (receiver, all) = &mut *received;
-        while let Ok(next) = receiver.try_recv() {
-            all.push(next);
-        }
-        all.clone()
+        self.received
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .all()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What tests drive the real binaries with.
 
-pub(crate) mod binaries;
 pub(crate) mod bare;
+pub(crate) mod binaries;
 pub(crate) mod cluster;
 pub(crate) mod event;
 pub(crate) mod gateway;
@@ -49,4 +49,13 @@ pub(crate) fn is<T: PartialEq + std::fmt::Debug>(found: &T, wanted: &T) -> Resul
 /// Returns the time in milliseconds since the epoch.
 pub(crate) fn now_ms() -> i64 {
     SystemClock.now().millis()
+}
+
+/// Says that a test is not run for want of something; CI must have it.
+pub(crate) fn not_run(wanting: &str, why: &dyn std::fmt::Display) {
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "CI must have {wanting}: {why:#}"
+    );
+    eprintln!("NOT RUN: this test needs {wanting}: {why:#}");
 }

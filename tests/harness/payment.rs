@@ -11,7 +11,9 @@ pub(crate) fn fresh_id(name: &str) -> String {
 /// Returns so many ids that no other test has.
 pub(crate) fn fresh_ids(name: &str, count: usize) -> Vec<String> {
     let run = Uuid::new_v4().simple();
-    (0..count).map(|nth| format!("{name}-{nth}-{run}")).collect()
+    (0..count)
+        .map(|nth| format!("{name}-{nth}-{run}"))
+        .collect()
 }
 
 /// Returns a payment's bytes.

@@ -75,7 +75,10 @@ impl Store {
             id: ACCESS_KEY.to_owned(),
             secret: SECRET_KEY.to_owned(),
         };
-        Bucket::new(BUCKET.parse().unwrap(), Sdk::new(Some(endpoint)).or_keys(keys))
+        Bucket::new(
+            BUCKET.parse().unwrap(),
+            Sdk::new(Some(endpoint)).or_keys(keys),
+        )
     }
 
     pub(crate) async fn incidents(&self) -> Vec<Value> {

@@ -112,7 +112,8 @@ impl World {
         answers: Answers,
     ) -> Mapped {
         let reports = Gathered::new();
-        let mut mapping = MappingSettings::new(&settings.name, topic.clone(), self.cluster.address());
+        let mut mapping =
+            MappingSettings::new(&settings.name, topic.clone(), self.cluster.address());
         mapping.answers = answers;
         mapping.batching.window = Duration::from_millis(200);
         let function = self.function(settings);
@@ -141,7 +142,7 @@ impl World {
     /// Invokes the replay function.
     pub(crate) async fn replay(&self, payload: &Value) -> Value {
         let settings = self.settings("replay", binaries::replay(), &[]);
-        let function = self.function(settings.with_timeout(Duration::from_secs(60)));
+        let function = self.function(settings.with_timeout(Duration::from_mins(1)));
         let answer = function.invoke(payload.to_string().into()).await;
         serde_json::from_slice(&answered(answer)).unwrap()
     }
@@ -151,8 +152,7 @@ impl Mapped {
     /// Returns how many invocations there were.
     pub(crate) fn invocations(&self) -> usize {
         let reports = self.reports.all();
-        let delivered =
-            |report: &&Report| matches!(report.progress, Progress::Delivered { .. });
+        let delivered = |report: &&Report| matches!(report.progress, Progress::Delivered { .. });
         reports.iter().filter(delivered).count()
     }
 }
