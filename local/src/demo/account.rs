@@ -212,7 +212,9 @@ fn mismatches(facts: &Facts, totals: &Totals) -> Vec<String> {
     let (dead, incidents, alerts) = (totals.dead_lettered, totals.incidents, facts.alerts);
     tell(
         dead != incidents || dead != alerts,
-        format!("{dead} dead letters, {incidents} incidents and {alerts} alerts are not equally many"),
+        format!(
+            "{dead} dead letters, {incidents} incidents and {alerts} alerts are not equally many"
+        ),
     );
     tell(
         totals.in_flight > 0,

@@ -209,7 +209,8 @@ impl Journey {
         let Ok(logged) = serde_json::from_str::<Logged>(&line.text) else {
             // What is not JSON comes from below the logger: a runtime's last words.
             let text = line.text.trim();
-            return (!text.is_empty()).then(|| about(Word::Trouble, &line.function, shortened(text)));
+            return (!text.is_empty())
+                .then(|| about(Word::Trouble, &line.function, shortened(text)));
         };
         match logged.message.as_str() {
             "record done" => {
@@ -257,7 +258,9 @@ impl Journey {
             word,
             kind: self.kind(&key),
             key,
-            place: self.label(logged.topic.as_deref().unwrap_or("-")).to_owned(),
+            place: self
+                .label(logged.topic.as_deref().unwrap_or("-"))
+                .to_owned(),
             text,
         }
     }

@@ -40,7 +40,7 @@ impl Narrator {
             hopeless: hopeless_sender,
         };
         let mut task = JoinSet::new();
-        task.spawn(listening.to_the_end());
+        task.spawn(listening.listen());
         let wires = Wires {
             lines: lines_sender,
             reports: reports_sender,
@@ -67,7 +67,7 @@ impl Narrator {
 }
 
 impl Listening {
-    async fn to_the_end(mut self) -> u64 {
+    async fn listen(mut self) -> u64 {
         loop {
             let step = tokio::select! {
                 Some(line) = self.lines.recv() => self.journey.line(&line),

@@ -82,9 +82,9 @@ impl Offsets {
         let committed = self.consumer.committed_offsets(list, LIMIT)?;
         let mut offsets = BTreeMap::new();
         for element in committed.elements() {
-            let (start, end) =
-                self.consumer
-                    .fetch_watermarks(topic, element.partition(), LIMIT)?;
+            let (start, end) = self
+                .consumer
+                .fetch_watermarks(topic, element.partition(), LIMIT)?;
             let next = match element.offset() {
                 Offset::Offset(next) => next,
                 // The group has committed nothing here: it begins at the oldest record.

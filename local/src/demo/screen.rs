@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
@@ -36,6 +36,10 @@ enum Colour {
     Red,
 }
 
+/// A line under the head, and nothing else that does not tell anything.
+const TABLES: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
 impl Screen {
     /// Says lines to `lines`; times count from now.
     pub fn new(lines: UnboundedSender<String>, colours: Colours) -> Self {
@@ -44,6 +48,12 @@ impl Screen {
             colours,
             since: Instant::now(),
         }
+    }
+
+    /// Says lines to the same place; times count from now.
+    #[must_use]
+    pub fn from_now(&self) -> Self {
+        Self::new(self.lines.clone(), self.colours)
     }
 
     /// Says a line as it is.
@@ -82,7 +92,7 @@ impl Screen {
     pub fn table(&self, head: &[&str], rows: &[Vec<String>], numbers: &[usize]) {
         let mut table = Table::new();
         table
-            .load_style(presets::UTF8_HORIZONTAL_ONLY)
+            .load_style(TABLES)
             .set_content_arrangement(ContentArrangement::Disabled)
             .set_header(head.iter().map(|name| Cell::new(*name)));
         for row in rows {

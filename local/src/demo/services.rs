@@ -87,7 +87,7 @@ impl Services {
         let function = |name: String, package: &str, sandboxes| {
             let settings = FunctionSettings {
                 // A machine with other work to do may take its time.
-                init_timeout: Duration::from_secs(60),
+                init_timeout: Duration::from_mins(1),
                 ..FunctionSettings::new(name, binaries.find(package)?)
                     .with_env(env.clone())
                     .with_concurrency(sandboxes)
@@ -140,7 +140,7 @@ impl Services {
     pub(super) async fn seed(&self, seeds: &[Seed]) -> anyhow::Result<()> {
         let producer = Producer::new(self.broker.connection()?);
         let main = self.broker.ladder.stages().main().topic();
-        let produced = seeds.iter().map(|seed| {
+        let sends = seeds.iter().map(|seed| {
             let outgoing = Outgoing {
                 topic: main.clone(),
                 key: Some(seed.key.clone().into()),
@@ -150,7 +150,7 @@ impl Services {
             let producer = &producer;
             async move { producer.produce(&outgoing).await }
         });
-        try_join_all(produced)
+        try_join_all(sends)
             .await
             .context("the payments cannot be produced")?;
         Ok(())

@@ -75,6 +75,7 @@ pub async fn run(
         Some(brokers) => DemoBroker::external(brokers).await?,
         None => DemoBroker::embedded()?,
     });
+    let screen = &screen.from_now();
     let ending = on_broker(&broker, &binaries, settings, screen, told_to_stop).await;
     let removed = broker.remove().await;
     let ending = ending?;
@@ -122,7 +123,7 @@ async fn on_broker(
 /// How long an act may take until nothing moves any more: a machine under load is slow, a stage that stands still is a fault.
 fn patience(messages: NonZeroUsize) -> Duration {
     let of_each = u64::try_from(messages.get()).unwrap_or(u64::MAX);
-    Duration::from_secs(120).saturating_add(Duration::from_millis(of_each.saturating_mul(100)))
+    Duration::from_mins(2).saturating_add(Duration::from_millis(of_each.saturating_mul(100)))
 }
 
 /// The acts that are played while everything runs.
@@ -160,13 +161,18 @@ impl Story<'_> {
         self.screen.aside(
             "the retry topics wait 1 s, 2 s and 3 s here, where production waits 30 s, 5 min and 1 h",
         );
+        self.screen
+            .aside("the mappings join their consumer groups, which takes some seconds");
         self.drained().await
     }
 
     /// Act 2: what could not be charged.
     async fn incidents(&self) -> anyhow::Result<()> {
         let incidents = self.services.incidents().await?;
-        self.screen.heading("2. Every dead letter is an incident in S3");
+        self.screen.heading(&format!(
+            "2. Every dead letter is an incident in S3: {}",
+            incidents.len()
+        ));
         tables::incidents(self.screen, &incidents);
         if let Some(incident) = incidents.first().map(Incident::key) {
             self.screen.aside(&format!("such as {incident}"));
@@ -213,7 +219,11 @@ impl Story<'_> {
         if let Some(fault) = &answer.fault {
             bail!("replay was stopped: {fault}");
         }
-        let skipped = answer.skipped.values().copied().fold(0, u64::saturating_add);
+        let skipped = answer
+            .skipped
+            .values()
+            .copied()
+            .fold(0, u64::saturating_add);
         let sent = match answer.to_publish {
             Some(number) => format!("{number} would be published, nothing was (dry run)"),
             None => format!("{} published", answer.published),

@@ -180,7 +180,7 @@ fn counts_that_must_agree_and_do_not_are_named() {
     check(|facts| facts.alerts = 2, "2 alerts");
     check(|facts| facts.replayed = 2, "published 2");
     check(
-        |facts| drop(facts.charges.insert("k-7".to_owned(), 1)),
+        |facts| facts.charges.extend([("k-7".to_owned(), 1)]),
         "k-7 was charged 1 times and nobody seeded it",
     );
     check(

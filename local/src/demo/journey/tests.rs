@@ -41,7 +41,10 @@ fn told(step: Option<Step>) -> Option<String> {
     let step = step?;
     let kind = step.kind.map_or("-", Kind::as_str);
     let word = step.word.as_str();
-    Some(format!("{word}|{}|{kind}|{}|{}", step.key, step.place, step.text))
+    Some(format!(
+        "{word}|{}|{kind}|{}|{}",
+        step.key, step.place, step.text
+    ))
 }
 
 #[track_caller]
@@ -121,7 +124,9 @@ fn alert(number: u64, key: &str) -> String {
 fn an_alert_is_one_step_and_is_counted_once() {
     let mut journey = Journey::of(cast());
     let text = format!("{}\n{}\n", alert(1, "k-9"), alert(2, "k-10"));
-    let steps = text.lines().filter_map(|line| told(journey.line(&wrote(Stream::Out, line))));
+    let steps = text
+        .lines()
+        .filter_map(|line| told(journey.line(&wrote(Stream::Out, line))));
     let message = r#"class=permanent message="no \"funds\" [ALERT] #9""#;
     let steps: Vec<String> = steps.collect();
     assert_eq!(
