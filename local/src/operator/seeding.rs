@@ -149,7 +149,7 @@ impl Seeded {
         } = self;
         if let Some(fault) = &self.fault {
             return Err(anyhow::anyhow!("{fault}")).with_context(|| {
-                format!("topic {topic} has at least {produced} of {messages} payments, not all")
+                format!("of {messages} payments {produced} are known to be in topic {topic}")
             });
         }
         anyhow::ensure!(
@@ -184,10 +184,14 @@ impl fmt::Display for Seeded {
             produced,
             ..
         } = self;
-        writeln!(f, "{produced} payments to {topic} (seed {seed})")?;
+        write!(f, "{produced} payments to {topic} (seed {seed})")?;
+        if self.by_kind.is_empty() {
+            return Ok(());
+        }
         let rows = self.by_kind.iter();
         let rows = rows.map(|(kind, count)| vec![(*kind).to_owned(), count.to_string()]);
-        f.write_str(&table(&["kind", "payments"], &[1], rows.collect()))
+        let table = table(&["kind", "payments"], &[1], rows.collect());
+        write!(f, "\n\n{table}")
     }
 }
 
