@@ -32,3 +32,32 @@ fn every_file_of_this_folder_is_a_module() {
     let main = folder.join("main.rs");
     assert_eq!(forgotten(folder, &main), Vec::<String>::new());
 }
+
+/// Returns every `.rs` file below a folder, as one text.
+fn sources(folder: &Path) -> String {
+    let mut text = String::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            text += &sources(&path);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text += &fs::read_to_string(path).unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn every_test_that_the_list_of_faults_names_exists() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let list = fs::read_to_string(workspace.join("docs/faults.md")).unwrap();
+    let sources: String = ["shared", "functions", "local", "tests"]
+        .map(|folder| sources(&workspace.join(folder)))
+        .concat();
+    let named = list.split('`').skip(1).step_by(2);
+    let tests: Vec<&str> = named.filter(|name| name.matches('_').count() > 3).collect();
+    assert!(tests.len() > 80, "{}", tests.len());
+    for test in tests {
+        assert!(sources.contains(&format!("fn {test}(")), "no test {test}");
+    }
+}
