@@ -15,7 +15,7 @@ use crate::harness::{is, now_ms, until};
 /// How long the slowest part of a life may take on a machine that does much else.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How far the times of a record may lie apart: rows 30 and 31 of the known faults.
+/// How far the times of a record may lie apart: rows 30 and 31 of docs/faults.md.
 const NOW_MS: i64 = 5_000;
 
 /// Headers as producers write them: a trace, a name that stands twice, bytes that are no text, null, and forgeries of ours.
@@ -287,7 +287,7 @@ async fn check_replayed(world: &World, key: &[u8], climbed: &Record) {
     }
 }
 
-/// Rows 2, 8, 15, 18, 22, 30, 42 and 43 of the known faults, and the whole of the contract's headers.
+/// Rows 2, 8, 15, 18, 22, 30, 42 and 43 of docs/faults.md, and the whole of the contract's headers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_lives_its_whole_life_on_an_embedded_broker() {
     live(Cluster::embedded()).await;

@@ -177,7 +177,7 @@ async fn after_a_fatal_error_a_new_client_produces() {
     assert_eq!(values, ["before", "after", "before", "after"]);
 }
 
-/// Row 52 of the collected faults: a function that hung to its timeout without a word.
+/// Row 52 of docs/faults.md: a function that hung to its timeout without a word.
 #[tokio::test]
 async fn a_broker_that_is_away_is_a_fault_in_time_that_says_why() {
     // A port that was free a moment ago.

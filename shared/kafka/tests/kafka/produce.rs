@@ -132,7 +132,7 @@ async fn five_hundred_records_at_once_take_no_longer_than_a_few() {
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
 
-/// Row 49 of the collected faults: an offset must not move before the forward is acknowledged.
+/// Row 49 of docs/faults.md: an offset must not move before the forward is acknowledged.
 #[tokio::test]
 async fn a_produce_does_not_return_before_the_broker_has_acknowledged_it() {
     let cluster = Cluster::with(&[("t", 1)]);

@@ -127,7 +127,7 @@ async fn offsets(reader: &mut Reader) -> Vec<i64> {
         .collect()
 }
 
-/// Row 83 of the collected faults: the high watermark against the last stable offset.
+/// Row 83 of docs/faults.md: the high watermark against the last stable offset.
 #[tokio::test]
 async fn an_open_transaction_holds_the_end_back_and_the_range_says_so() {
     let Some(kafka) = Kafka::with("open", &[]).await else {
@@ -245,7 +245,7 @@ async fn the_reader_leaves_no_group_behind() {
     );
 }
 
-/// Row 27 of the collected faults: a compacted topic takes no record without a key.
+/// Row 27 of docs/faults.md: a compacted topic takes no record without a key.
 #[tokio::test]
 async fn a_record_is_refused_for_itself_and_not_for_its_batch() {
     let Some(kafka) = Kafka::with("compacted", &[("cleanup.policy", "compact")]).await else {

@@ -154,7 +154,7 @@ async fn header_after(post: Reply, name: &str) -> String {
     headers.only_text(name).unwrap().to_owned()
 }
 
-/// Case 16.
+/// Row 16.
 #[tokio::test]
 async fn an_error_without_a_text_still_has_its_class_code_and_message() {
     for body in ["", " \r\n", "null"] {
@@ -169,7 +169,7 @@ async fn an_error_without_a_text_still_has_its_class_code_and_message() {
     }
 }
 
-/// Case 17.
+/// Row 17.
 #[tokio::test]
 async fn the_root_cause_is_told_not_what_wraps_it() {
     let reset = || Reply::Reset(Vec::new());
@@ -183,7 +183,7 @@ async fn the_root_cause_is_told_not_what_wraps_it() {
     );
 }
 
-/// Case 19.
+/// Row 19.
 #[tokio::test]
 async fn what_the_provider_says_is_masked_and_cut() {
     let body = format!(
@@ -205,7 +205,7 @@ async fn what_the_provider_says_is_masked_and_cut() {
     }
 }
 
-/// Case 21.
+/// Row 21.
 #[tokio::test]
 async fn a_tombstone_is_dead_lettered_as_invalid_and_stays_one() {
     let headers = dead_letter(&record(None), unused()).await;

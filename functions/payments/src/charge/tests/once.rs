@@ -91,7 +91,7 @@ impl Ledger {
     }
 }
 
-/// Case 63.
+/// Row 63.
 #[tokio::test]
 async fn a_process_killed_between_charge_and_answer_does_not_charge_again() {
     let stand = Stand::new();
