@@ -91,7 +91,12 @@ mod tests {
         for name in ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "CARGO_CRATE_NAME"] {
             assert!(is_of_one_package(name), "{name}");
         }
-        for name in ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_NET_OFFLINE", "PATH"] {
+        for name in [
+            "CARGO_HOME",
+            "CARGO_TARGET_DIR",
+            "CARGO_NET_OFFLINE",
+            "PATH",
+        ] {
             assert!(!is_of_one_package(name), "{name}");
         }
     }

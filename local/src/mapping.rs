@@ -2,6 +2,7 @@
 
 mod answer;
 mod backlog;
+mod commits;
 mod consumer;
 mod lane;
 mod poller;

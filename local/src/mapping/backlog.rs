@@ -116,12 +116,17 @@ impl Backlog {
     }
 
     /// Gives partitions up: what was read of them is forgotten, and what still runs counts for nothing.
-    pub(super) fn revoke(&mut self, partitions: impl IntoIterator<Item = Partition>) {
+    ///
+    /// Returns those whose fetching had been stopped: the client would keep that when they come back.
+    pub(super) fn revoke(&mut self, partitions: impl IntoIterator<Item = Partition>) -> Fetching {
+        let mut fetching = Fetching::default();
         for partition in partitions {
-            if let Some(lane) = self.lanes.get_mut(&partition) {
-                lane.revoke();
+            let lane = self.lanes.get_mut(&partition);
+            if lane.is_some_and(Lane::revoke) {
+                fetching.resume.push(partition);
             }
         }
+        fetching
     }
 
     /// Tells whether the mapping reads a partition now.
@@ -140,6 +145,9 @@ impl Backlog {
         let Some(lane) = self.lanes.get_mut(&partition).filter(|lane| lane.assigned) else {
             return Ok(());
         };
+        if !lane.reads(record.coordinates.offset) {
+            return Ok(());
+        }
         if fits {
             lane.push(record, now);
             Ok(())

@@ -1,14 +1,11 @@
 //! The mapping's Kafka consumer: eager assignment, nothing committed but what the mapping says.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context;
 use pipeline::{Partition, Topic};
-use rdkafka::consumer::{
-    BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance, StreamConsumer,
-};
-use rdkafka::{ClientConfig, ClientContext, Offset, TopicPartitionList};
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance, StreamConsumer};
+use rdkafka::{ClientConfig, ClientContext, TopicPartitionList};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use super::settings::{MappingSettings, StartingPosition};
@@ -94,21 +91,6 @@ impl Member {
             .with_context(|| format!("cannot subscribe to {}", settings.topic))?;
         Ok(Self { consumer, changes })
     }
-}
-
-/// Commits offsets and waits for the broker to have them; blocks.
-pub(super) fn commit(
-    consumer: &StreamConsumer<Changes>,
-    topic: &Topic,
-    offsets: &BTreeMap<Partition, i64>,
-) -> anyhow::Result<()> {
-    let mut list = TopicPartitionList::new();
-    for (partition, offset) in offsets {
-        list.add_partition_offset(topic.as_str(), partition.get(), Offset::Offset(*offset))?;
-    }
-    consumer
-        .commit(&list, CommitMode::Sync)
-        .context("cannot commit offsets")
 }
 
 /// Stops or goes on with fetching of partitions.

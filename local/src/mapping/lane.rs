@@ -30,6 +30,8 @@ pub(super) struct Lane {
     /// The offset after the last record that was taken.
     taken_to: i64,
     committed: i64,
+    /// The offset after the last record that was read.
+    read_to: i64,
     fetching: Fetch,
 }
 
@@ -72,6 +74,7 @@ impl Lane {
             running: false,
             taken_to: 0,
             committed: 0,
+            read_to: 0,
             fetching: Fetch::On,
         }
     }
@@ -82,7 +85,10 @@ impl Lane {
     }
 
     /// Forgets everything but that an invocation may still run: a partition has one at a time even when it comes back.
-    pub(super) fn revoke(&mut self) {
+    ///
+    /// Returns whether fetching had been stopped.
+    pub(super) fn revoke(&mut self) -> bool {
+        let stopped = self.fetching == Fetch::Off;
         self.epoch = self.epoch.wrapping_add(1);
         self.assigned = false;
         self.at_end = false;
@@ -93,11 +99,22 @@ impl Lane {
         self.delivery = 1;
         self.taken_to = 0;
         self.committed = 0;
+        self.read_to = 0;
         self.fetching = Fetch::On;
+        stopped
+    }
+
+    /// Tells whether a record is new: one that was read before, which the client may do when fetching goes on, is not queued twice.
+    pub(super) fn reads(&mut self, offset: Offset) -> bool {
+        let new = offset.get() >= self.read_to;
+        if new {
+            self.at_end = false;
+            self.read_to = after(offset);
+        }
+        new
     }
 
     pub(super) fn push(&mut self, record: EventRecord, now: Instant) {
-        self.at_end = false;
         self.waiting_bytes = self.waiting_bytes.saturating_add(record.size());
         self.waiting.push_back(Queued {
             next: after(record.coordinates.offset),
@@ -108,7 +125,6 @@ impl Lane {
 
     /// Passes a record over: its offset goes with the record before it, or is returned to be committed when there is none.
     pub(super) fn pass_over(&mut self, offset: Offset) -> Option<i64> {
-        self.at_end = false;
         let next = after(offset);
         if let Some(last) = self.waiting.back_mut() {
             last.next = next;

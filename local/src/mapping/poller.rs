@@ -1,6 +1,5 @@
 //! The loop of a mapping.
 
-use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +16,9 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::answer::Answer;
-use super::backlog::{Backlog, Batch, Limits, Resolution};
-use super::consumer::{AFTER_TROUBLE, Change, Changes, Member, commit, set_fetching};
+use super::backlog::{Backlog, Batch, Fetching, Limits, Resolution};
+use super::commits::{Commits, Sent};
+use super::consumer::{AFTER_TROUBLE, Change, Changes, Member, set_fetching};
 use super::progress::{BatchVerdict, Discard, Portion, Progress, Report};
 use super::settings::{Answers, MappingSettings, Redelivery};
 use crate::event::{EventRecord, MAX_EVENT_BYTES};
@@ -51,14 +51,6 @@ struct Ended {
     batch: Batch,
     took: Duration,
     outcome: Outcome,
-}
-
-/// Offsets to commit, sent one request after the other.
-#[derive(Default)]
-struct Commits {
-    due: BTreeMap<Partition, i64>,
-    sending: JoinSet<(BTreeMap<Partition, i64>, anyhow::Result<()>)>,
-    not_before: Option<Instant>,
 }
 
 impl<F: Invoke> Poller<F> {
@@ -102,7 +94,7 @@ impl<F: Invoke> Poller<F> {
         while !*self.stopped.borrow() {
             self.follow_assignment();
             self.deliver();
-            self.commits.send(&self.consumer, &self.settings);
+            self.commits.send(&self.consumer, &self.settings.topic);
             self.adjust_fetching();
             self.publish_idle();
             self.step().await;
@@ -113,10 +105,10 @@ impl<F: Invoke> Poller<F> {
                 self.end(ended);
             }
         }
-        self.commits.send(&self.consumer, &self.settings);
-        while let Some(sent) = self.commits.sending.join_next().await {
+        self.commits.send(&self.consumer, &self.settings.topic);
+        while let Some(sent) = self.commits.sent().await {
             self.committed(sent.ok());
-            self.commits.send(&self.consumer, &self.settings);
+            self.commits.send(&self.consumer, &self.settings.topic);
         }
         let Self { consumer, .. } = self;
         // Closing a consumer blocks until it has left the group.
@@ -142,7 +134,7 @@ impl<F: Invoke> Poller<F> {
                     self.end(ended);
                 }
             }
-            Some(sent) = self.commits.sending.join_next() => self.committed(sent.ok()),
+            Some(sent) = self.commits.sent() => self.committed(sent.ok()),
             read = consumer.recv() => {
                 self.follow_assignment();
                 match read {
@@ -180,10 +172,9 @@ impl<F: Invoke> Poller<F> {
                 }
                 Change::Revoked(partitions) => {
                     self.joined = false;
-                    for partition in &partitions {
-                        self.commits.due.remove(partition);
-                    }
-                    self.backlog.revoke(partitions);
+                    self.commits.forget(&partitions);
+                    let fetching = self.backlog.revoke(partitions);
+                    self.set_fetching(&fetching);
                     self.report(Progress::Assigned(Vec::new()));
                 }
             }
@@ -208,7 +199,7 @@ impl<F: Invoke> Poller<F> {
                 record: coordinates,
                 reason: Discard::TooLarge,
             });
-            self.commits.due.extend(commit);
+            self.commits.add(commit);
         }
     }
 
@@ -280,7 +271,7 @@ impl<F: Invoke> Poller<F> {
                 pause,
             });
         }
-        self.commits.due.extend(finished.commits);
+        self.commits.add(finished.commits);
     }
 
     /// Says what an outcome means under the mapping's settings.
@@ -306,39 +297,40 @@ impl<F: Invoke> Poller<F> {
         }
     }
 
-    fn committed(&mut self, sent: Option<(BTreeMap<Partition, i64>, anyhow::Result<()>)>) {
-        match sent {
-            Some((offsets, Ok(()))) => {
+    fn committed(&mut self, sent: Option<Sent>) {
+        let Some(Sent { offsets, result }) = sent else {
+            return;
+        };
+        match result {
+            Ok(()) => {
                 for (partition, offset) in offsets {
                     if let Some(offset) = Offset::new(offset) {
                         self.report(Progress::Committed { partition, offset });
                     }
                 }
             }
-            Some((offsets, Err(error))) => {
+            Err(error) => {
                 self.report_trouble(format!("{error:#}"));
-                for (partition, offset) in offsets {
-                    // A later offset that is due covers this one; a partition that went away is its new reader's business.
-                    if self.backlog.reads(partition) {
-                        self.commits.due.entry(partition).or_insert(offset);
-                    }
-                }
-                self.commits.not_before = Instant::now().checked_add(AFTER_TROUBLE);
+                // A partition that went away is its new reader's business.
+                let reads = |partition| self.backlog.reads(partition);
+                self.commits.try_again(offsets, reads);
             }
-            None => {}
         }
     }
 
     fn adjust_fetching(&mut self) {
         let fetching = self.backlog.fetching();
-        if let Err(error) = set_fetching(&self.consumer, &self.settings.topic, &fetching) {
+        self.set_fetching(&fetching);
+    }
+
+    fn set_fetching(&mut self, fetching: &Fetching) {
+        if let Err(error) = set_fetching(&self.consumer, &self.settings.topic, fetching) {
             self.report_trouble(error.to_string());
         }
     }
 
     fn publish_idle(&self) {
-        let committed = self.commits.due.is_empty() && self.commits.sending.is_empty();
-        let idle = self.joined && self.backlog.is_idle() && committed;
+        let idle = self.joined && self.backlog.is_idle() && self.commits.are_sent();
         self.idle.send_if_modified(|before| {
             let changed = *before != idle;
             *before = idle;
@@ -358,23 +350,5 @@ impl<F: Invoke> Poller<F> {
         let mapping = Arc::clone(&self.name);
         // Nobody has to listen.
         self.reports.send(Report { mapping, progress }).ok();
-    }
-}
-
-impl Commits {
-    /// Sends what is due, unless a request is under way.
-    fn send(&mut self, consumer: &Arc<StreamConsumer<Changes>>, settings: &Arc<MappingSettings>) {
-        let too_early = self.not_before.is_some_and(|at| Instant::now() < at);
-        if self.due.is_empty() || !self.sending.is_empty() || too_early {
-            return;
-        }
-        self.not_before = None;
-        let offsets = std::mem::take(&mut self.due);
-        let consumer = Arc::clone(consumer);
-        let settings = Arc::clone(settings);
-        self.sending.spawn_blocking(move || {
-            let sent = commit(&consumer, &settings.topic, &offsets);
-            (offsets, sent)
-        });
     }
 }

@@ -325,19 +325,18 @@ async fn headers_that_cannot_be_read_do_not_end_the_emulator() {
 #[tokio::test]
 async fn two_mappings_share_the_partitions_and_one_takes_over_when_the_other_is_gone() {
     let topic = one_topic(2);
-    let scripted = scripted_with(&["wait 20"], |settings| {
+    let scripted = scripted_with(&["wait 200"], |settings| {
         settings.with_concurrency(sandboxes(4))
     });
     let mut first = start(topic.mapping(2), &scripted.function);
     let both = |progress: &Progress| matches!(progress, Progress::Assigned(all) if all.len() == 2);
     first.until(both).await;
-    topic.fill(0, 20).await;
-    topic.fill(1, 20).await;
+    // So many that reading stands still when the partitions change hands.
+    topic.fill(0, 40).await;
+    topic.fill(1, 40).await;
     let mut second = start(topic.mapping(2), &scripted.function);
     let one = |progress: &Progress| matches!(progress, Progress::Assigned(one) if one.len() == 1);
     second.until(one).await;
-    topic.fill(0, 20).await;
-    topic.fill(1, 20).await;
     let delivered = |progress: &Progress| matches!(progress, Progress::Delivered { .. });
     second.until(delivered).await;
     first.until(one).await;

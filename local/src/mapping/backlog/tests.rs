@@ -223,6 +223,22 @@ fn fetching_stops_two_batches_ahead_and_goes_on_below_one() {
     backlog.finish(&batch, &Resolution::AllDone, now);
     take(&mut backlog, now).unwrap();
     check(&mut backlog, &[], &[0]);
+    // What is stopped when the partition goes away must go on, or it would never be read again.
+    push(&mut backlog, 0, 6..13, now);
+    check(&mut backlog, &[0], &[]);
+    let both = || [partition(0), partition(1)];
+    assert_eq!(backlog.revoke(both()).resume, [partition(0)]);
+    backlog.assign(both(), now);
+    check(&mut backlog, &[], &[]);
+}
+
+#[test]
+fn a_record_that_is_read_twice_is_queued_once() {
+    let now = Instant::now();
+    let mut backlog = one(now);
+    push(&mut backlog, 0, [4, 5, 4, 5, 6], now);
+    let (_, places) = take(&mut backlog, now).unwrap();
+    assert_eq!(places, [(0, 4), (0, 5), (0, 6)]);
 }
 
 #[test]
