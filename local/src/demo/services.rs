@@ -140,7 +140,7 @@ impl Services {
     pub(super) async fn seed(&self, seeds: &[Seed]) -> anyhow::Result<()> {
         let producer = Producer::new(self.broker.connection()?);
         let main = self.broker.ladder.stages().main().topic();
-        let sends = seeds.iter().map(|seed| {
+        let produces = seeds.iter().map(|seed| {
             let outgoing = Outgoing {
                 topic: main.clone(),
                 key: Some(seed.key.clone().into()),
@@ -150,7 +150,7 @@ impl Services {
             let producer = &producer;
             async move { producer.produce(&outgoing).await }
         });
-        try_join_all(sends)
+        try_join_all(produces)
             .await
             .context("the payments cannot be produced")?;
         Ok(())
