@@ -140,7 +140,7 @@ impl Services {
     pub(super) async fn seed(&self, seeds: &[Seed]) -> anyhow::Result<()> {
         let producer = Producer::new(self.broker.connection()?);
         let main = self.broker.ladder.stages().main().topic();
-        let produces = seeds.iter().map(|seed| {
+        let on_their_way = seeds.iter().map(|seed| {
             let outgoing = Outgoing {
                 topic: main.clone(),
                 key: Some(seed.key.clone().into()),
@@ -150,7 +150,7 @@ impl Services {
             let producer = &producer;
             async move { producer.produce(&outgoing).await }
         });
-        try_join_all(produces)
+        try_join_all(on_their_way)
             .await
             .context("the payments cannot be produced")?;
         Ok(())
