@@ -325,15 +325,15 @@ async fn headers_that_cannot_be_read_do_not_end_the_emulator() {
 #[tokio::test]
 async fn two_mappings_share_the_partitions_and_one_takes_over_when_the_other_is_gone() {
     let topic = one_topic(2);
-    let scripted = scripted_with(&["wait 200"], |settings| {
+    let scripted = scripted_with(&["wait 400"], |settings| {
         settings.with_concurrency(sandboxes(4))
     });
     let mut first = start(topic.mapping(2), &scripted.function);
     let both = |progress: &Progress| matches!(progress, Progress::Assigned(all) if all.len() == 2);
     first.until(both).await;
     // So many that reading stands still when the partitions change hands.
-    topic.fill(0, 40).await;
-    topic.fill(1, 40).await;
+    topic.fill(0, 60).await;
+    topic.fill(1, 60).await;
     let mut second = start(topic.mapping(2), &scripted.function);
     let one = |progress: &Progress| matches!(progress, Progress::Assigned(one) if one.len() == 1);
     second.until(one).await;
@@ -344,13 +344,13 @@ async fn two_mappings_share_the_partitions_and_one_takes_over_when_the_other_is_
     first.until(both).await;
     first.drain().await;
     for partition in 0..2 {
-        assert_eq!(topic.committed(partition), Some(40));
+        assert_eq!(topic.committed(partition), Some(60));
         let deliveries = scripted.deliveries().concat();
         let offsets = deliveries
             .iter()
             .filter(|(at, _)| *at == i64::from(partition))
             .flat_map(|(_, offsets)| offsets);
         let offsets: std::collections::BTreeSet<i64> = offsets.copied().collect();
-        assert_eq!(offsets, (0..40).collect());
+        assert_eq!(offsets, (0..60).collect());
     }
 }
