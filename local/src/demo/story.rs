@@ -78,8 +78,13 @@ pub async fn run(
     let screen = &screen.from_now();
     let ending = on_broker(&broker, &binaries, settings, screen, told_to_stop).await;
     let removed = broker.remove().await;
+    let removed = removed.context("the demo's topics and groups could not all be deleted");
+    if let (Err(_), Err(left)) = (&ending, &removed) {
+        // The command fails for another reason, which is told at its end.
+        screen.wrong(&format!("{left:#}"));
+    }
     let ending = ending?;
-    removed.context("the demo's topics and groups could not all be deleted")?;
+    removed?;
     Ok(ending)
 }
 
