@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use local::invoke::Invoke;
 use local::lambda_api::Reply;
 use nix::sys::signal::Signal;
 use tokio::time::Instant;
@@ -14,7 +15,7 @@ use crate::harness::event::{Sent, event, handed_back};
 use crate::harness::gateway::Gateway;
 use crate::harness::ladder::Ladder;
 use crate::harness::payment::{fresh_ids, payment};
-use crate::harness::world::World;
+use crate::harness::world::{World, answered};
 use crate::harness::{is, until};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -81,4 +82,23 @@ async fn an_invocation_that_runs_out_of_time_answers_before_its_deadline() {
     let charged = account(reply, &ids, &gateway.charges());
     // No call starts with less than 2 s + 5 s left, and each takes one.
     assert!((2..=7).contains(&charged), "{charged}");
+}
+
+/// The same through the local tool's sandboxes, which must leave it the time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_function_that_is_stopped_lets_its_running_invocation_answer() {
+    let gateway = Gateway::answering_in(Duration::from_secs(2)).await;
+    let ladder = Ladder::with_delays(&["1h"]);
+    let world = World::new(Cluster::embedded(), ladder, &gateway.url()).await;
+    let function = world.payments(&[("CONCURRENCY", "3")]);
+    let ids = fresh_ids("stopped", 12);
+    let (outcome, ()) = tokio::join!(function.invoke(event(&records(&world, &ids))), async {
+        until(PATIENCE, "three payments run", async || {
+            is(&gateway.in_flight(), &3)
+        })
+        .await;
+        function.stop(PATIENCE).await;
+    });
+    let reply = Some(Reply::Answer(answered(outcome)));
+    assert_eq!(account(reply, &ids, &gateway.charges()), 3);
 }

@@ -15,6 +15,7 @@ use nix::sys::signal::Signal;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use self::lines::Spout;
 use self::process::Living;
@@ -24,6 +25,9 @@ use crate::invoke::{Fault, Invoke, Outcome};
 
 pub use self::lines::{Line, Stream};
 pub use self::settings::{FunctionSettings, Program, REGION};
+
+/// How often a function that stops looks for invocations that have ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// A function that can be invoked: each invocation runs in a sandbox of its own, at most so many at a time.
 ///
@@ -95,12 +99,22 @@ impl Function {
     pub async fn stop(&self, grace: Duration) {
         self.permits.close();
         self.living.signal(Signal::SIGTERM);
+        let deadline = Instant::now() + grace;
+        let mut running = self.settings.concurrency.get();
         let mut stopping = JoinSet::new();
-        for sandbox in std::mem::take(&mut *self.idle()) {
-            stopping.spawn(sandbox.stop(grace));
+        loop {
+            // A sandbox that runs an invocation comes back with its answer.
+            for sandbox in std::mem::take(&mut *self.idle()) {
+                running = running.saturating_sub(1);
+                stopping.spawn(sandbox.stop(deadline.duration_since(Instant::now())));
+            }
+            if running == 0 || Instant::now() >= deadline {
+                break;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
         stopping.join_all().await;
-        // What is busy still had as long, and ends its invocation as a crash.
+        // What still runs had its time, and ends its invocation as a crash.
         self.kill();
     }
 
