@@ -106,6 +106,12 @@ async fn with_raise_the_invocation_fails_and_what_was_done_in_it_is_remembered()
     assert_eq!(error_type, "RecordsHandedBack");
     assert!(message.contains("1 of 2"), "{message}");
     assert!(message.contains(world.cluster.address()), "{message}");
+    let logs = world.lines.logs("payments").into_iter();
+    let telling: Vec<_> = logs
+        .filter(|line| line.to_string().contains("RecordsHandedBack"))
+        .collect();
+    assert_eq!(telling.len(), 1, "told once: {telling:#?}");
+    assert_eq!(telling[0]["level"], "WARN", "nobody has to act on it");
     world.cluster.with(|mock| mock.broker_up(1).unwrap());
     let answer = answered(function.invoke(event(&records)).await);
     assert_eq!(handed_back(&answer), Vec::<String>::new());
