@@ -99,16 +99,17 @@ impl Function {
     pub async fn stop(&self, grace: Duration) {
         self.permits.close();
         self.living.signal(Signal::SIGTERM);
-        let deadline = Instant::now() + grace;
+        let told = Instant::now();
         let mut running = self.settings.concurrency.get();
         let mut stopping = JoinSet::new();
         loop {
+            let left = grace.saturating_sub(told.elapsed());
             // A sandbox that runs an invocation comes back with its answer.
             for sandbox in std::mem::take(&mut *self.idle()) {
                 running = running.saturating_sub(1);
-                stopping.spawn(sandbox.stop(deadline.duration_since(Instant::now())));
+                stopping.spawn(sandbox.stop(left));
             }
-            if running == 0 || Instant::now() >= deadline {
+            if running == 0 || left.is_zero() {
                 break;
             }
             tokio::time::sleep(LOOK_AGAIN).await;
