@@ -5,9 +5,7 @@
 
 use std::process::ExitCode;
 
-use lambda::{
-    Attempt, BatchLoop, Handler, NoTimeLeft, SettingsReader, StageStep, Stop, SystemClock,
-};
+use lambda::{Attempt, BatchLoop, Handler, NoTimeLeft, StageStep, Stop, SystemClock};
 use payments::Settings;
 use pipeline::{Record, Verdict};
 
@@ -43,44 +41,30 @@ fn mode(record: &Record) -> Option<String> {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let env = lambda::settings::environment();
-    lambda::log::init(env("RUST_LOG").as_deref());
-    let mut reader = SettingsReader::new(&env);
-    let settings = Settings::read(&mut reader);
-    let settings = match reader.finish(settings) {
-        Ok(settings) => settings,
-        Err(wrong) => {
-            tracing::error!("{wrong}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let (switch, failures) = (Stop::default(), settings.batch_failures);
-    let StageStep {
-        stages,
-        handler,
-        broker,
-        incidents,
-        markers,
-        gate,
-        masker,
-        clock,
-    } = payments::step(settings, Box::new(std::io::stdout()), SystemClock);
-    let step = StageStep {
-        stages,
-        handler: Poisoned(handler),
-        broker,
-        incidents,
-        markers,
-        gate,
-        masker,
-        clock,
-    };
-    let batches = BatchLoop::new(step, SystemClock, failures, switch.clone());
-    match lambda::serve_batches(&batches, switch).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tracing::error!("the runtime ended: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    lambda::start(Settings::read, async |settings: Settings, switch: Stop| {
+        let failures = settings.batch_failures;
+        let StageStep {
+            stages,
+            handler,
+            broker,
+            incidents,
+            markers,
+            gate,
+            masker,
+            clock,
+        } = payments::step(settings, Box::new(std::io::stdout()), SystemClock);
+        let step = StageStep {
+            stages,
+            handler: Poisoned(handler),
+            broker,
+            incidents,
+            markers,
+            gate,
+            masker,
+            clock,
+        };
+        let batches = BatchLoop::new(step, SystemClock, failures, switch.clone());
+        lambda::serve_batches(&batches, switch).await
+    })
+    .await
 }

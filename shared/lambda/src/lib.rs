@@ -31,6 +31,7 @@ pub mod settings;
 #[cfg(test)]
 mod sim;
 pub mod stage;
+pub mod start;
 pub mod stop;
 mod tally;
 pub mod turn;
@@ -48,5 +49,6 @@ pub use outcome::{Cause, Outcome};
 pub use serve::{serve, serve_batches};
 pub use settings::{SettingsError, SettingsReader};
 pub use stage::StageStep;
+pub use start::start;
 pub use stop::Stop;
 pub use turn::Turn;

@@ -1,0 +1,34 @@
+//! How a function's process starts.
+
+use std::process::ExitCode;
+
+use crate::log;
+use crate::settings::{self, SettingsReader};
+use crate::stop::Stop;
+
+/// Starts to log, reads the settings from the process's environment, and serves until the process is told to stop.
+///
+/// Wrong settings are told in one line, all of them, and the process ends without taking an invocation.
+pub async fn start<T>(
+    read: impl FnOnce(&mut SettingsReader<'_>) -> Option<T>,
+    serve: impl AsyncFnOnce(T, Stop) -> Result<(), lambda_runtime::Error>,
+) -> ExitCode {
+    let env = settings::environment();
+    log::init(env("RUST_LOG").as_deref());
+    let mut reader = SettingsReader::new(&env);
+    let settings = read(&mut reader);
+    let served = match reader.finish(settings) {
+        Ok(settings) => serve(settings, Stop::default()).await,
+        Err(wrong) => {
+            tracing::error!("{wrong}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("the runtime ended: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
