@@ -82,13 +82,26 @@ impl<T: TokenSource, C: Clock> Charge<T, C> {
 
     /// Makes a call; when the provider does not know our token, reads it again and repeats the call once.
     async fn call(&self, call: Call<'_>, visit: &Visit<'_>) -> Result<Answer, NotCharged> {
-        let held = self.tokens.current().await?;
+        let held = self.in_time(visit, self.tokens.current()).await?;
         let answer = self.exchange(call, &held, visit).await?;
         if answer.status != 401 {
             return Ok(answer);
         }
-        let held = self.tokens.after(Some(&held)).await?;
+        let held = self.in_time(visit, self.tokens.after(Some(&held))).await?;
         self.exchange(call, &held, visit).await
+    }
+
+    /// Waits for a reading of the token as long as a call could still start after it.
+    async fn in_time(
+        &self,
+        visit: &Visit<'_>,
+        reading: impl Future<Output = Result<Held, TokenFault>>,
+    ) -> Result<Held, NotCharged> {
+        tokio::select! {
+            biased;
+            held = reading => Ok(held?),
+            () = self.clock.sleep_until(visit.attempt.last_call) => Err(NotCharged::NoTimeLeft),
+        }
     }
 
     async fn exchange(
@@ -120,8 +133,8 @@ impl<T: TokenSource, C: Clock> Charge<T, C> {
     }
 
     /// Takes the token out of the message, and tells when our credentials are at fault.
-    async fn verdict(&self, mut failure: Failure, payment: &Payment) -> Verdict {
-        let masker = self.tokens.masker().await;
+    fn verdict(&self, mut failure: Failure, payment: &Payment) -> Verdict {
+        let masker = self.tokens.masker();
         failure.message = masker.bounded(&failure.message);
         if failure.code == ErrorCode::ProviderUnauthorized {
             tracing::error!(
@@ -166,7 +179,7 @@ impl<T: TokenSource, C: Clock> Handler for Charge<T, C> {
         match Box::pin(self.charge(&visit, ask_first)).await {
             Ok(()) => Ok(Verdict::Done),
             Err(NotCharged::NoTimeLeft) => Err(NoTimeLeft),
-            Err(NotCharged::Failed(failure)) => Ok(self.verdict(failure, &payment).await),
+            Err(NotCharged::Failed(failure)) => Ok(self.verdict(failure, &payment)),
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use aws::Bucket;
 use kafka::Connection;
 use lambda::invocation::concurrency;
-use lambda::{BatchFailures, SettingsReader};
+use lambda::{BatchFailures, SettingsReader, markers};
 use pipeline::{Span, Stages};
 
 use crate::asking::{AskFirst, Asking};
@@ -56,8 +56,7 @@ impl Settings {
         let open_for = span(reader, "CIRCUIT_OPEN", "10s");
         let width = reader.or_default("CONCURRENCY", NonZeroU16::new(32)?, concurrency);
         let batch_failures = reader.or_default("BATCH_FAILURES", BatchFailures::Raise, str::parse);
-        let marker_dir =
-            reader.or_default("MARKER_DIR", PathBuf::from("/tmp"), str::parse::<PathBuf>);
+        let marker_dir = reader.or_default("MARKER_DIR", PathBuf::from("/tmp"), markers::folder);
 
         let (stages, open_for) = (stages?, open_for?);
         let circuit = NonZeroU32::new(failures?)

@@ -1,5 +1,6 @@
 //! The token kept between calls, and read again when it is refused.
 
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use pipeline::mask::Masker;
@@ -12,6 +13,8 @@ use crate::token::{Token, TokenFault, TokenSource};
 pub(crate) struct Tokens<T> {
     source: T,
     last: Mutex<Last>,
+    /// What takes the token out of messages: apart from the rest, since nobody who writes one may wait for a reading.
+    masker: std::sync::Mutex<Masker>,
     /// How many readings have failed.
     failed: AtomicU64,
 }
@@ -37,6 +40,7 @@ impl<T: TokenSource> Tokens<T> {
         Self {
             source,
             last: Mutex::default(),
+            masker: std::sync::Mutex::default(),
             failed: AtomicU64::new(0),
         }
     }
@@ -73,6 +77,7 @@ impl<T: TokenSource> Tokens<T> {
                     replaced: refused.and_then(|refused| refused.token.clone()),
                     reading: refused.map_or(0, |refused| refused.reading.saturating_add(1)),
                 };
+                *self.masker.lock().unwrap_or_else(PoisonError::into_inner) = held.masker();
                 last.held = Some(held.clone());
                 Ok(held)
             }
@@ -85,11 +90,18 @@ impl<T: TokenSource> Tokens<T> {
     }
 
     /// Returns what takes the token out of messages, and the one before it, which calls still under way may have sent.
-    pub(crate) async fn masker(&self) -> Masker {
-        let held = self.last.lock().await.held.clone();
-        let tokens = held.map(|held| [held.token, held.replaced]);
-        let secrets = tokens.into_iter().flatten().flatten();
-        Masker::with_secrets(secrets.map(|token| token.secret().to_owned()))
+    pub(crate) fn masker(&self) -> Masker {
+        self.masker
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl Held {
+    fn masker(&self) -> Masker {
+        let tokens = [&self.token, &self.replaced].into_iter().flatten();
+        Masker::with_secrets(tokens.map(|token| token.secret().to_owned()))
     }
 }
 

@@ -164,8 +164,10 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
 
     async fn run_job(&self, job: &Job<'_>, turn: &Turn) -> Outcome {
         let run = async {
+            if self.was_done(job.entry) {
+                return Outcome::DoneBefore;
+            }
             match job.entry {
-                Entry::Record(record) if self.was_done(record) => Outcome::DoneBefore,
                 Entry::Record(record) => self.step.run(record, turn).await,
                 Entry::Undecodable(entry) => self.step.run_undecodable(entry, turn).await,
             }
@@ -179,12 +181,15 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
         }
     }
 
-    fn was_done(&self, record: &Record) -> bool {
+    /// Tells whether an earlier invocation had done it; what has no place cannot be remembered.
+    fn was_done(&self, entry: &Entry) -> bool {
         let now = self.clock.now();
-        self.memory
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_done(&record.coordinates, record.timestamp, now)
+        entry.coordinates().is_some_and(|at| {
+            self.memory
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_done(&at, entry.timestamp(), now)
+        })
     }
 
     /// Tallies, remembers, holds the answer when there was a fault, and answers.
@@ -276,18 +281,13 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
         }
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         for (entry, outcome) in outcomes {
-            let Entry::Record(Record {
-                coordinates,
-                timestamp,
-                ..
-            }) = entry
-            else {
+            let Some(at) = entry.coordinates() else {
                 continue;
             };
-            if !unclean.contains(&(coordinates.topic.clone(), coordinates.partition)) {
-                memory.forget_partition(&coordinates.topic, coordinates.partition);
+            if !unclean.contains(&(at.topic.clone(), at.partition)) {
+                memory.forget_partition(&at.topic, at.partition);
             } else if !matches!(outcome, Outcome::HandBack(_)) {
-                memory.remember(coordinates, *timestamp, now);
+                memory.remember(&at, entry.timestamp(), now);
             }
         }
     }

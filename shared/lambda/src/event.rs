@@ -150,6 +150,14 @@ impl Entry {
         }
     }
 
+    /// Returns the record's own time; [`Timestamp::NONE`] when it has none, or it is not known.
+    pub const fn timestamp(&self) -> Timestamp {
+        match self {
+            Self::Record(record) => record.timestamp,
+            Self::Undecodable(undecodable) => undecodable.timestamp,
+        }
+    }
+
     fn partition(&self) -> (Option<Topic>, Option<Partition>) {
         match self {
             Self::Record(record) => (

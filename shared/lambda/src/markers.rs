@@ -5,6 +5,7 @@
 //! moved from one file to another: a death counts once, whoever reads of it and is killed while doing so.
 
 mod deaths;
+mod folder;
 mod notes;
 mod own;
 
@@ -14,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pipeline::{Coordinates, Timestamp};
 
 use self::deaths::Deaths;
+pub use self::folder::folder;
 use self::notes::Noted;
 use self::own::Own;
 

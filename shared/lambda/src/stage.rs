@@ -18,9 +18,9 @@ use crate::clock::Clock;
 use crate::event::Undecodable;
 use crate::gate::Gate;
 use crate::handler::{Attempt, Handler, NoTimeLeft};
-use crate::incidents::Incidents;
+use crate::incidents::{Incidents, Recorded};
 use crate::markers::{Alone, Markers, Running, Standing};
-use crate::objects::Objects;
+use crate::objects::{Objects, StoreFault};
 use crate::outcome::{Cause, Outcome};
 use crate::panic::panic_message;
 use crate::turn::{Turn, Waited};
@@ -143,9 +143,9 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> StageStep<H, B, O, C> {
     }
 
     /// Produces a failed record where it goes next; where a topic refuses the record itself, on to the next best place.
-    async fn forward(&self, record: &Record, origin: Known, mut forward: Forward) -> Outcome {
+    async fn forward(&self, record: &Record, source: Source<'_>, mut forward: Forward) -> Outcome {
         loop {
-            let outgoing = origin.strip(forward.outgoing(record, self.clock.now(), &self.masker));
+            let outgoing = source.strip(forward.outgoing(record, self.clock.now(), &self.masker));
             let refused = match Box::pin(self.broker.produce(&outgoing)).await {
                 Ok(_) => return self.moved(record, &forward),
                 Err(ProduceError::Fault(fault)) => return Outcome::HandBack(Cause::Fault(fault)),
@@ -155,14 +155,37 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> StageStep<H, B, O, C> {
                 forward = to_dlq;
                 continue;
             }
-            let spilled = self
-                .incidents
-                .spill(&outgoing, &record.coordinates, record.timestamp)
-                .await;
+            let spilled = self.spill(record, source, &outgoing).await;
             return match spilled {
                 Ok(_) => self.moved(record, &forward),
                 Err(fault) => Outcome::HandBack(Cause::Fault(fault.to_string())),
             };
+        }
+    }
+
+    /// Keeps in the store what no topic takes.
+    async fn spill(
+        &self,
+        record: &Record,
+        source: Source<'_>,
+        outgoing: &Outgoing,
+    ) -> Result<Recorded, StoreFault> {
+        match source {
+            Source::Record => {
+                let Record {
+                    coordinates,
+                    timestamp,
+                    ..
+                } = record;
+                self.incidents
+                    .spill(outgoing, coordinates, *timestamp)
+                    .await
+            }
+            // Its place may be made up, and then tells it apart from no other.
+            Source::Entry(entry) => {
+                let incident = self.incidents.spill_raw(entry).await?;
+                self.incidents.record(&incident).await
+            }
         }
     }
 
@@ -234,7 +257,7 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> Step for StageStep<H, B, O, C>
                 Outcome::Handled
             }
             Decision::Forward(forward) | Decision::DeadLetter(forward) => {
-                self.forward(record, Known::ALL, forward).await
+                self.forward(record, Source::Record, forward).await
             }
             Decision::HandBack => Outcome::HandBack(no_stage(at.topic.as_str())),
         }
@@ -256,15 +279,11 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> Step for StageStep<H, B, O, C>
             value: Some(Bytes::clone(&entry.raw)),
             headers: Headers::default(),
         };
-        let known = Known {
-            partition: entry.partition.is_some(),
-            offset: entry.offset.is_some(),
-        };
         let verdict =
             Verdict::Permanent(Failure::new(ErrorCode::PayloadMalformed, entry.why.clone()));
         match decide(&self.stages, &record, verdict) {
             Decision::Forward(forward) | Decision::DeadLetter(forward) => {
-                self.forward(&record, known, forward).await
+                self.forward(&record, Source::Entry(entry), forward).await
             }
             Decision::Done | Decision::HandBack => Outcome::HandBack(no_stage(topic.as_str())),
         }
@@ -281,25 +300,25 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> Step for StageStep<H, B, O, C>
     }
 }
 
-/// Which of its coordinates an entry of an event told; a header must not claim the others.
+/// What a forwarded record was in the event.
 #[derive(Clone, Copy, Debug)]
-struct Known {
-    partition: bool,
-    offset: bool,
+enum Source<'a> {
+    /// A record.
+    Record,
+    /// An entry that is none, of which not all coordinates may be known.
+    Entry(&'a Undecodable),
 }
 
-impl Known {
-    const ALL: Self = Self {
-        partition: true,
-        offset: true,
-    };
-
+impl Source<'_> {
+    /// Takes away the headers that would claim coordinates which nobody told.
     fn strip(self, mut outgoing: Outgoing) -> Outgoing {
-        if !self.partition {
-            outgoing.headers.remove(names::ORIGINAL_PARTITION);
-        }
-        if !self.offset {
-            outgoing.headers.remove(names::ORIGINAL_OFFSET);
+        if let Self::Entry(entry) = self {
+            if entry.partition.is_none() {
+                outgoing.headers.remove(names::ORIGINAL_PARTITION);
+            }
+            if entry.offset.is_none() {
+                outgoing.headers.remove(names::ORIGINAL_OFFSET);
+            }
         }
         outgoing
     }

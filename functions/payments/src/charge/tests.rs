@@ -38,8 +38,10 @@ impl Clock for TestClock {
         Timestamp::from_millis(self.0.load(Ordering::SeqCst))
     }
 
-    async fn sleep_until(&self, _: Timestamp) {
-        std::future::pending::<()>().await;
+    async fn sleep_until(&self, time: Timestamp) {
+        while time > self.now() {
+            tokio::task::yield_now().await;
+        }
     }
 }
 

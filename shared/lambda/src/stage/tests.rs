@@ -317,3 +317,41 @@ async fn a_payload_that_is_no_event_fails_by_name() {
             .is_all_done()
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_entry_that_is_no_record_is_dead_lettered_once_however_often_it_is_delivered() {
+    let world = World::new(Raise);
+    world.seen.weather("r30s", Weather::Away);
+    let payload = r#"{"records":{"main-0":[{"topic":"main","partition":0,"offset":7,"value":"%%"},
+        {"topic":"main","partition":0,"offset":8,"timestamp":1,"value":"dHJhbnNpZW50"}]}}"#;
+    for _ in 0..4 {
+        assert!(world.batches.run(payload, 60_000).await.is_err());
+    }
+    assert_eq!(world.seen.produced_to("dlq").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn entries_without_a_place_that_no_topic_takes_are_spilled_each_by_itself() {
+    let world = World::new(Report);
+    world.seen.weather("dlq", Weather::Refuses);
+    let payload = r#"{"records":{"main-0":["first","second"]}}"#;
+    assert!(
+        world
+            .batches
+            .run(payload, 60_000)
+            .await
+            .unwrap()
+            .is_all_done()
+    );
+    let objects = world.seen.objects.lock().unwrap().clone();
+    let spilled: Vec<&[u8]> = objects
+        .iter()
+        .filter(|(key, _)| key.starts_with("spill/"))
+        .map(|(_, body)| body.as_slice())
+        .collect();
+    assert_eq!(spilled.len(), 2);
+    for raw in [&br#""first""#[..], br#""second""#] {
+        assert!(spilled.contains(&raw));
+    }
+    assert_eq!(objects.len(), 4, "an incident each");
+}

@@ -172,3 +172,38 @@ async fn a_provider_that_repeats_the_token_does_not_spread_it() {
         assert!(!log.contains("s3cret"), "{log}");
     }
 }
+
+/// A vault that never answers.
+#[derive(Debug)]
+struct Hanging;
+
+impl TokenSource for Hanging {
+    async fn read(&self) -> Result<Option<Token>, TokenFault> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_reading_of_the_token_that_hangs_hands_the_payment_back_in_time() {
+    let provider = knows("token-0");
+    let clock = TestClock::new();
+    let parts = Parts {
+        limit: "5s",
+        token: Hanging,
+        circuit: None,
+        clock: clock.clone(),
+    };
+    let charge = parts.charge(&provider);
+    let record = record(Some(payment("k-7")));
+    let attempt = Attempt {
+        last_call: Timestamp::from_millis(NOW + 1_000),
+        ..MAIN
+    };
+    let passing = async {
+        tokio::task::yield_now().await;
+        clock.advance(1_000);
+    };
+    let (handled, ()) = tokio::join!(charge.handle(&record, &attempt), passing);
+    assert_eq!(handled, Err(NoTimeLeft));
+    assert!(provider.requests().is_empty());
+}
