@@ -47,6 +47,11 @@ pub struct KafkaServer {
 impl KafkaServer {
     /// Starts a broker and waits until it answers; formats its data folder when it is new.
     pub async fn start(artefacts: Artefacts, settings: KafkaSettings) -> anyhow::Result<Self> {
+        if let Some(port) = settings.port {
+            // Otherwise whoever answers there would be taken for this server.
+            TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+                .with_context(|| format!("port {port} cannot be used"))?;
+        }
         let data = Folder::make(settings.data, "kafka")?;
         let ports = Ports {
             clients: settings.port.map_or_else(free_port, Ok)?,

@@ -15,7 +15,7 @@ use crate::kafka_server::{Artefacts, KAFKA_VERSION, KafkaServer, KafkaSettings};
 #[derive(Debug, Args)]
 pub(crate) struct Kafka {
     /// The port for clients.
-    #[arg(long, default_value_t = 9092)]
+    #[arg(long, default_value_t = 9092, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
     /// Where records are kept; a temporary folder, removed at the end, when absent.
     #[arg(long, value_name = "DIR")]
