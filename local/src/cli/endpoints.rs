@@ -60,7 +60,20 @@ pub(crate) fn connection(reader: &mut SettingsReader<'_>) -> Option<Connection> 
 
 /// Reads the way to the bucket; a server of one's own takes the credentials of the environment or a profile, else the local pair.
 pub(crate) fn bucket(reader: &mut SettingsReader<'_>) -> Option<Bucket> {
-    let name = reader.required("INCIDENT_BUCKET", str::parse);
+    let named = bucket_if_named(reader);
+    if matches!(named, Some(None)) {
+        reader.problem("INCIDENT_BUCKET", "is not set");
+    }
+    named?
+}
+
+/// Reads the bucket and its endpoint where there is one: `Some(None)` when none is named.
+#[expect(
+    clippy::option_option,
+    reason = "the outer level says whether reading worked, the inner one whether it is set"
+)]
+pub(crate) fn bucket_if_named(reader: &mut SettingsReader<'_>) -> Option<Option<Bucket>> {
+    let name = reader.optional("INCIDENT_BUCKET", str::parse);
     let endpoint = reader.optional("AWS_ENDPOINT_URL_S3", str::parse::<Endpoint>);
     let endpoint = endpoint?;
     let local = endpoint.is_some();
@@ -73,5 +86,5 @@ pub(crate) fn bucket(reader: &mut SettingsReader<'_>) -> Option<Bucket> {
     } else {
         sdk
     };
-    Some(Bucket::new(name?, sdk))
+    Some(name?.map(|name| Bucket::new(name, sdk)))
 }

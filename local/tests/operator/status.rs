@@ -114,13 +114,16 @@ async fn the_stages_are_those_that_are_configured() {
 
 #[tokio::test]
 async fn wrong_settings_are_named_all_together() {
-    let env = [("RETRY_STAGES", "x".to_owned())];
+    let env = [
+        ("RETRY_STAGES", "x".to_owned()),
+        ("INCIDENT_BUCKET", "A B".to_owned()),
+    ];
     let ran = run(&env, None, &["status", "--s3", "ftp://x"]).await;
     ran.check(
         2,
         &[
             "KAFKA_BROKERS",
-            "INCIDENT_BUCKET",
+            "INCIDENT_BUCKET is wrong",
             "AWS_ENDPOINT_URL_S3",
             "RETRY_STAGES",
         ],
@@ -140,4 +143,15 @@ async fn without_the_bucket_the_stages_are_shown_all_the_same() {
     let status = check_store_away(&bench, &JSON).await.json();
     assert_eq!(status["incidents"], Value::Null);
     assert_eq!(stage(&status, "main")["exists"], true);
+}
+
+#[tokio::test]
+async fn without_a_bucket_named_the_stages_are_shown_and_incidents_are_left_out() {
+    let bench = Bench::with(&[]).await;
+    let mut env = bench.env();
+    env.retain(|(name, _)| *name != "INCIDENT_BUCKET");
+    let ran = run(&env, None, &JSON).await;
+    let status = ran.check(0, &["incidents are not counted"]).json();
+    assert_eq!(status["incidents"], Value::Null);
+    assert!(status["stages"].is_array());
 }
