@@ -100,6 +100,12 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> StageStep<H, B, O, C> {
             Standing::Clear | Standing::Touched => (Alone::No, self.gate.beside_others().await),
             Standing::Suspect => (Alone::Yes, self.gate.alone().await),
             Standing::Condemned => {
+                // Behind every suspect: one that ends the process after this dead letter would have it written twice.
+                tokio::task::yield_now().await;
+                drop(self.gate.alone().await);
+                if turn.is_closing() {
+                    return Err(NoTimeLeft);
+                }
                 let message =
                     "it ended the process three times while it ran alone, and was not run again";
                 return Ok(Verdict::Permanent(Failure::new(

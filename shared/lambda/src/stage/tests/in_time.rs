@@ -156,3 +156,31 @@ async fn a_handler_out_of_time_hands_its_record_back_and_ends_the_invocation() {
     );
     assert_eq!(world.clock.passed_ms(), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn of_several_records_that_kill_each_is_dead_lettered_once() {
+    let mut world = World::new(Report);
+    let records = [
+        ("main-0", 1, 0, None, "hang"),
+        ("main-0", 2, 0, None, "hang"),
+        ("main-0", 3, 0, None, "hang"),
+        ("main-0", 4, 0, None, "ok"),
+    ];
+    for invocation in 1.. {
+        // Everything comes again, as after a death that leaves no answer.
+        let answer = world.invoke(MINUTE, &records).await.unwrap();
+        if answer.is_empty() {
+            break;
+        }
+        assert!(invocation < 12, "bounded");
+        world = world.restarted();
+    }
+    let mut dead: Vec<String> = world
+        .seen
+        .produced_to("dlq")
+        .iter()
+        .map(|dead| dead.headers.text("original.offset").unwrap().to_owned())
+        .collect();
+    dead.sort();
+    assert_eq!(dead, ["1", "2", "3"]);
+}
