@@ -308,17 +308,7 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
 }
 
 fn partitions(event: &Event) -> usize {
-    let distinct: HashSet<_> = event
-        .entries
-        .iter()
-        .map(|entry| match entry {
-            Entry::Record(record) => (
-                Some(&record.coordinates.topic),
-                Some(record.coordinates.partition),
-            ),
-            Entry::Undecodable(entry) => (entry.topic.as_ref(), entry.partition),
-        })
-        .collect();
+    let distinct: HashSet<_> = event.entries.iter().map(Entry::partition).collect();
     distinct.len()
 }
 

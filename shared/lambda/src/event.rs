@@ -158,7 +158,8 @@ impl Entry {
         }
     }
 
-    fn partition(&self) -> (Option<Topic>, Option<Partition>) {
+    /// Returns the topic and the partition that the entry belongs to, as far as they are known.
+    pub(crate) fn partition(&self) -> (Option<Topic>, Option<Partition>) {
         match self {
             Self::Record(record) => (
                 Some(record.coordinates.topic.clone()),
