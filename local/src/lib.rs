@@ -19,4 +19,5 @@ pub mod mapping;
 pub mod operator;
 pub mod provider;
 pub mod s3;
+pub mod template;
 pub mod topics;
