@@ -8,6 +8,7 @@ mod lane;
 mod poller;
 mod progress;
 mod settings;
+mod standing;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +24,9 @@ use crate::invoke::Invoke;
 pub use self::answer::{Answer, Place};
 pub use self::progress::{BatchVerdict, Discard, Portion, Progress, Report};
 pub use self::settings::{
-    Answers, Batching, MappingSettings, PartitionsOfBatch, Redelivery, StartingPosition, group_of,
+    Answers, Batching, Bisect, MappingSettings, Pollers, Redelivery, StartingPosition, group_of,
 };
+pub use self::standing::{HandedBack, InFlight, MostDelivered, Standing};
 
 /// A running mapping; dropping it ends it as a crash would: nothing more is committed.
 ///
@@ -33,7 +35,7 @@ pub use self::settings::{
 #[derive(Debug)]
 pub struct Mapping {
     name: Arc<str>,
-    idle: watch::Receiver<bool>,
+    standing: watch::Receiver<Standing>,
     stop: watch::Sender<bool>,
     tasks: JoinSet<()>,
 }
@@ -46,14 +48,14 @@ impl Mapping {
         reports: UnboundedSender<Report>,
     ) -> anyhow::Result<Self> {
         let name: Arc<str> = settings.name.as_str().into();
-        let (idle_sender, idle) = watch::channel(false);
+        let (told, standing) = watch::channel(Standing::default());
         let (stop, stopped) = watch::channel(false);
-        let poller = Poller::new(settings, function, reports, idle_sender, stopped)?;
+        let poller = Poller::new(settings, function, reports, told, stopped)?;
         let mut tasks = JoinSet::new();
         tasks.spawn(poller.run());
         Ok(Self {
             name,
-            idle,
+            standing,
             stop,
             tasks,
         })
@@ -64,20 +66,29 @@ impl Mapping {
         &self.name
     }
 
+    /// Tells where it stood a moment ago.
+    pub fn standing(&self) -> Standing {
+        self.standing.borrow().clone()
+    }
+
     /// Tells whether, a moment ago, every record of its partitions had been read and was done.
     ///
     /// A partition that waits for a redelivery is not idle, nor is one whose function runs.
     pub fn is_idle(&self) -> bool {
-        *self.idle.borrow()
+        self.standing.borrow().idle
     }
 
     /// Waits until the mapping has been idle for so long without a break; fails when the mapping ends.
     pub async fn idle_for(&self, quiet: Duration) -> anyhow::Result<()> {
-        let mut idle = self.idle.clone();
+        let mut standing = self.standing.clone();
         let ended = || format!("the mapping {} has ended", self.name);
         loop {
-            idle.wait_for(|idle| *idle).await.with_context(ended)?;
-            match tokio::time::timeout(quiet, idle.wait_for(|idle| !*idle)).await {
+            standing
+                .wait_for(|now| now.idle)
+                .await
+                .with_context(ended)?;
+            let busy = standing.wait_for(|now| !now.idle);
+            match tokio::time::timeout(quiet, busy).await {
                 Ok(busy) => {
                     busy.with_context(ended)?;
                 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::answer::Place;
 use super::lane::{Fetch, Lane, Taken};
-use super::settings::{Batching, PartitionsOfBatch, Redelivery};
+use super::settings::{Batching, Pollers, Redelivery};
 use crate::event::EventRecord;
 
 /// Every partition that the mapping reads, each with its own queue.
@@ -28,7 +28,7 @@ pub(super) struct Limits {
     pub(super) records: usize,
     pub(super) bytes: usize,
     pub(super) window: Duration,
-    pub(super) partitions: PartitionsOfBatch,
+    pub(super) pollers: Pollers,
 }
 
 /// Records that are delivered with one invocation, the partitions one after the other and each in order.
@@ -76,12 +76,12 @@ pub(super) struct Fetching {
 }
 
 impl Limits {
-    pub(super) fn new(batching: Batching, bytes: usize) -> Self {
+    pub(super) fn new(batching: Batching, pollers: Pollers, bytes: usize) -> Self {
         Self {
             records: batching.size.get(),
             bytes,
             window: batching.window,
-            partitions: batching.partitions,
+            pollers,
         }
     }
 }
@@ -173,14 +173,14 @@ impl Backlog {
             .filter_map(|(partition, lane)| Some((lane.since(now)?, *partition)))
             .collect();
         free.sort_unstable();
-        let chosen: Vec<Partition> = match self.limits.partitions {
-            PartitionsOfBatch::One => free
+        let chosen: Vec<Partition> = match self.limits.pollers {
+            Pollers::Standard => free
                 .iter()
                 .map(|(_, partition)| *partition)
                 .find(|partition| self.is_ripe(&[*partition], now))
                 .into_iter()
                 .collect(),
-            PartitionsOfBatch::Several => {
+            Pollers::Provisioned(_) => {
                 let all: Vec<Partition> = free.iter().map(|(_, partition)| *partition).collect();
                 if self.is_ripe(&all, now) {
                     all

@@ -56,6 +56,7 @@ impl Member {
         let start = match settings.start {
             StartingPosition::TrimHorizon => "earliest",
             StartingPosition::Latest => "latest",
+            StartingPosition::AtTimestamp(_) => "error",
         };
         let mut config = ClientConfig::new();
         let own = [

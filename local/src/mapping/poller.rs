@@ -21,6 +21,7 @@ use super::commits::{Commits, Sent};
 use super::consumer::{AFTER_TROUBLE, Change, Changes, Member, set_fetching};
 use super::progress::{BatchVerdict, Discard, Portion, Progress, Report};
 use super::settings::{Answers, MappingSettings, Redelivery};
+use super::standing::Standing;
 use crate::event::{EventRecord, MAX_EVENT_BYTES};
 use crate::invoke::{Fault, Invoke, Outcome};
 
@@ -33,7 +34,7 @@ pub(super) struct Poller<F> {
     name: Arc<str>,
     function: Arc<F>,
     reports: UnboundedSender<Report>,
-    idle: watch::Sender<bool>,
+    standing: watch::Sender<Standing>,
     stopped: watch::Receiver<bool>,
     consumer: Arc<StreamConsumer<Changes>>,
     changes: UnboundedReceiver<Change>,
@@ -58,7 +59,7 @@ impl<F: Invoke> Poller<F> {
         settings: MappingSettings,
         function: Arc<F>,
         reports: UnboundedSender<Report>,
-        idle: watch::Sender<bool>,
+        standing: watch::Sender<Standing>,
         stopped: watch::Receiver<bool>,
     ) -> anyhow::Result<Self> {
         let Member { consumer, changes } = Member::join(&settings)?;
@@ -71,13 +72,17 @@ impl<F: Invoke> Poller<F> {
             &settings.topic,
             settings.batching.size.get().min(1_000),
         );
-        let limits = Limits::new(settings.batching, MAX_EVENT_BYTES.saturating_sub(frame));
+        let limits = Limits::new(
+            settings.batching,
+            settings.pollers,
+            MAX_EVENT_BYTES.saturating_sub(frame),
+        );
         Ok(Self {
             name: settings.name.as_str().into(),
             settings: Arc::new(settings),
             function,
             reports,
-            idle,
+            standing,
             stopped,
             consumer: Arc::new(consumer),
             changes,
@@ -204,7 +209,7 @@ impl<F: Invoke> Poller<F> {
     }
 
     fn may_invoke(&self) -> bool {
-        self.invocations.len() < self.settings.invocations.get()
+        self.invocations.len() < 100
     }
 
     /// Invokes the function with every batch that may go.
@@ -254,13 +259,23 @@ impl<F: Invoke> Poller<F> {
             took,
             outcome,
         } = ended;
+        let answer = match &outcome {
+            Outcome::Answered(body) => Some(body.clone()),
+            Outcome::Failed(_) => None,
+        };
         let (resolution, verdict) = self.judge(outcome, &batch);
+        let finished = self.backlog.finish(&batch, &resolution, Instant::now());
+        let commits = finished
+            .commits
+            .iter()
+            .filter_map(|(partition, next)| Some((*partition, Offset::new(*next)?)));
         self.report(Progress::Answered {
             invocation,
             took,
             verdict,
+            answer,
+            commits: commits.collect(),
         });
-        let finished = self.backlog.finish(&batch, &resolution, Instant::now());
         for partition in finished.lost {
             self.report(Progress::Lost(partition));
         }
@@ -331,9 +346,13 @@ impl<F: Invoke> Poller<F> {
 
     fn publish_idle(&self) {
         let idle = self.joined && self.backlog.is_idle() && self.commits.are_sent();
-        self.idle.send_if_modified(|before| {
-            let changed = *before != idle;
-            *before = idle;
+        let standing = Standing {
+            idle,
+            ..Standing::default()
+        };
+        self.standing.send_if_modified(|before| {
+            let changed = *before != standing;
+            *before = standing;
             changed
         });
     }

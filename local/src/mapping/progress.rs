@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use pipeline::{Coordinates, Offset, Partition};
 
 use crate::invoke::Fault;
@@ -36,6 +37,10 @@ pub enum Progress {
         took: Duration,
         /// What it came to.
         verdict: BatchVerdict,
+        /// The answer as the function gave it, when it gave one that is not too large.
+        answer: Option<Bytes>,
+        /// For each partition whose offset moves because of it, the next offset to read; told as committed once the broker has it.
+        commits: Vec<(Partition, Offset)>,
     },
     /// The broker has the group's new offset.
     Committed {
@@ -106,4 +111,8 @@ pub enum BatchVerdict {
 pub enum Discard {
     /// It alone is larger than an event may be.
     TooLarge,
+    /// It was not done after the first delivery and every retry that the mapping allows.
+    RetriesExhausted,
+    /// It is older than the mapping allows.
+    TooOld,
 }

@@ -27,10 +27,16 @@ pub struct MappingSettings {
     pub source: EventSource,
     /// How batches are formed.
     pub batching: Batching,
+    /// How many pollers read the topic.
+    pub pollers: Pollers,
     /// What an answer means.
     pub answers: Answers,
-    /// How many invocations may run at once.
-    pub invocations: NonZeroUsize,
+    /// What follows a function error: `BisectBatchOnFunctionError`.
+    pub bisect: Bisect,
+    /// How often a batch is delivered again, the first invocation not counted: `MaximumRetryAttempts`; without end when absent.
+    pub retries: Option<u32>,
+    /// How old a record may be that is still delivered: `MaximumRecordAgeInSeconds`; without end when absent.
+    pub max_age: Option<Duration>,
 }
 
 /// Where a group that has no offsets starts.
@@ -41,6 +47,8 @@ pub enum StartingPosition {
     TrimHorizon,
     /// At what arrives after the group was formed.
     Latest,
+    /// At the first record that is as young as this time, in milliseconds since 1970; at the end where there is none.
+    AtTimestamp(i64),
 }
 
 /// How batches are formed.
@@ -50,18 +58,32 @@ pub struct Batching {
     pub size: NonZeroUsize,
     /// How long a batch may wait for more records, from the first one: `MaximumBatchingWindowInSeconds`, 0.5 s when unset.
     pub window: Duration,
-    /// Whether one batch may hold records of several partitions.
-    pub partitions: PartitionsOfBatch,
 }
 
-/// Whether one batch may hold records of several partitions.
+/// How many pollers read the topic.
+///
+/// Each partition belongs to one poller (its number modulo theirs), a batch draws from the partitions of one poller that are free, and
+/// a poller has at most five invocations under way.
+///
+/// Source: AWS Lambda developer guide, "Apache Kafka event poller scaling modes in Lambda". That partitions are spread by their
+/// numbers, and that pollers stay at their minimum, is assumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PartitionsOfBatch {
-    /// Each batch is of one partition; partitions do not hold each other up.
+pub enum Pollers {
+    /// One for each partition, as in standard mode: a batch is of one partition, and partitions do not hold each other up.
     #[default]
-    One,
-    /// A batch takes from every partition that is free.
-    Several,
+    Standard,
+    /// So many, as in provisioned mode with this `MinimumPollers`.
+    Provisioned(NonZeroUsize),
+}
+
+/// What becomes of a partition's batch after an invocation without an answer that makes sense.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bisect {
+    /// It is delivered again whole.
+    #[default]
+    Off,
+    /// It is delivered again in two halves, one after the other, down to a single record.
+    On,
 }
 
 /// What a function's answer means.
@@ -89,13 +111,12 @@ impl Default for Batching {
         Self {
             size: NonZeroUsize::MIN.saturating_add(99),
             window: Duration::from_millis(500),
-            partitions: PartitionsOfBatch::default(),
         }
     }
 }
 
 impl MappingSettings {
-    /// Describes a mapping of a topic for a function, with Lambda's defaults, the group `<function>.<topic>` and partial answers.
+    /// Describes a mapping of a topic for a function, with Lambda's defaults for standard mode, the group `<function>.<topic>` and partial answers.
     pub fn new(function: &str, topic: Topic, brokers: impl Into<String>) -> Self {
         Self {
             name: format!("{function} < {topic}"),
@@ -106,8 +127,11 @@ impl MappingSettings {
             start: StartingPosition::default(),
             source: EventSource::SelfManaged,
             batching: Batching::default(),
+            pollers: Pollers::default(),
             answers: Answers::Reported(Redelivery::default()),
-            invocations: NonZeroUsize::MIN.saturating_add(99),
+            bisect: Bisect::default(),
+            retries: None,
+            max_age: None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use local::function::Function;
 use local::mapping::{
-    Answers, BatchVerdict, Mapping, MappingSettings, PartitionsOfBatch, Progress, Redelivery,
+    Answers, BatchVerdict, Mapping, MappingSettings, Pollers, Progress, Redelivery,
     Report,
 };
 use rdkafka::message::{Header, OwnedHeaders};
@@ -252,7 +252,7 @@ async fn a_batch_may_hold_several_partitions_and_its_answer_counts_for_each() {
     topic.fill(0, 4).await;
     topic.fill(1, 2).await;
     let mut settings = topic.mapping(10);
-    settings.batching.partitions = PartitionsOfBatch::Several;
+    settings.pollers = Pollers::Provisioned(sandboxes(1));
     settings.batching.window = Duration::from_secs(2);
     start(settings, &scripted.function).drain().await;
     let first = vec![(0, vec![0, 1, 2, 3]), (1, vec![0, 1])];

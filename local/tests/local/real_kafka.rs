@@ -85,7 +85,6 @@ async fn topics_are_created_with_room_for_headers_checked_and_deleted_and_record
     settings.batching = Batching {
         size: sandboxes(10),
         window: Duration::from_millis(100),
-        ..Batching::default()
     };
     let (reports, _reports) = unbounded_channel();
     let mapping = Mapping::start(settings, scripted.function.clone(), reports).unwrap();

@@ -33,7 +33,6 @@ impl OneTopic {
             batching: Batching {
                 size: sandboxes(size),
                 window: Duration::from_millis(100),
-                ..Batching::default()
             },
             ..MappingSettings::new("scripted", self.topic.clone(), self.brokers())
         }

@@ -205,6 +205,8 @@ fn an_invocation_without_an_answer_is_trouble_and_only_a_failed_start_is_the_end
         invocation: 1,
         took: Duration::ZERO,
         verdict,
+        answer: None,
+        commits: Vec::new(),
     };
     check_report("main", answered(BatchVerdict::AllDone), None);
     check_report("main", answered(BatchVerdict::HandedBack(2)), None);

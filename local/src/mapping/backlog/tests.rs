@@ -23,12 +23,12 @@ fn record(at: i32, offset: i64, bytes: usize) -> EventRecord {
 }
 
 /// A backlog of batches of at most 3 records and 100 bytes, 1 s after the first, with partitions 0 and 1.
-fn backlog(partitions: PartitionsOfBatch, redelivery: Redelivery, now: Instant) -> Backlog {
+fn backlog(pollers: Pollers, redelivery: Redelivery, now: Instant) -> Backlog {
     let limits = Limits {
         records: 3,
         bytes: 100,
         window: SECOND,
-        partitions,
+        pollers,
     };
     let mut backlog = Backlog::new(limits, redelivery);
     backlog.assign([partition(0), partition(1)], now);
@@ -36,7 +36,7 @@ fn backlog(partitions: PartitionsOfBatch, redelivery: Redelivery, now: Instant) 
 }
 
 fn one(now: Instant) -> Backlog {
-    backlog(PartitionsOfBatch::One, Redelivery::Items, now)
+    backlog(Pollers::Standard, Redelivery::Items, now)
 }
 
 fn push(backlog: &mut Backlog, at: i32, offsets: impl IntoIterator<Item = i64>, now: Instant) {
@@ -181,7 +181,11 @@ fn a_partition_that_comes_back_waits_for_the_invocation_that_still_runs() {
 #[test]
 fn a_batch_of_several_partitions_is_answered_for_each_of_them() {
     let now = Instant::now();
-    let mut backlog = backlog(PartitionsOfBatch::Several, Redelivery::Resume, now);
+    let mut backlog = backlog(
+        Pollers::Provisioned(std::num::NonZeroUsize::MIN),
+        Redelivery::Resume,
+        now,
+    );
     push(&mut backlog, 0, 0..2, now);
     push(&mut backlog, 1, 5..7, now + SECOND / 2);
     let (batch, places) = take(&mut backlog, now + SECOND / 2).unwrap();
