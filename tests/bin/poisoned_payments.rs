@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use lambda::{Attempt, BatchLoop, Handler, NoTimeLeft, StageStep, Stop, SystemClock};
+use lambda::{Attempt, Attempts, BatchLoop, Handler, NoTimeLeft, StageStep, Stop, SystemClock};
 use payments::Settings;
 use pipeline::{Record, Verdict};
 
@@ -45,23 +45,18 @@ async fn main() -> ExitCode {
         let failures = settings.batch_failures;
         let StageStep {
             stages,
-            handler,
-            broker,
-            incidents,
-            markers,
-            gate,
-            masker,
-            clock,
+            attempts,
+            forwarding,
         } = payments::step(settings, Box::new(std::io::stdout()), SystemClock);
         let step = StageStep {
             stages,
-            handler: Poisoned(handler),
-            broker,
-            incidents,
-            markers,
-            gate,
-            masker,
-            clock,
+            attempts: Attempts {
+                handler: Poisoned(attempts.handler),
+                markers: attempts.markers,
+                gate: attempts.gate,
+                clock: attempts.clock,
+            },
+            forwarding,
         };
         let batches = BatchLoop::new(step, SystemClock, failures, switch.clone());
         lambda::serve_batches(&batches, switch).await

@@ -6,7 +6,7 @@ use aws::Bucket;
 use kafka::Producer;
 use lambda::gate::Gate;
 use lambda::markers::Markers;
-use lambda::{Clock, Incidents, StageStep};
+use lambda::{Attempts, Clock, Forwarding, Incidents, StageStep};
 
 use crate::charge::Charge;
 use crate::circuit::CircuitBreaker;
@@ -33,12 +33,17 @@ pub fn step<C: Clock>(
     );
     StageStep {
         stages: settings.stages,
-        handler,
-        broker: Producer::with_clock(settings.connection, clock.clone()),
-        incidents: Incidents::new(settings.bucket, masker.clone(), alerts),
-        markers: Markers::open(&settings.marker_dir, clock.now()),
-        gate: Gate::new(settings.concurrency),
-        masker,
-        clock,
+        attempts: Attempts {
+            handler,
+            markers: Markers::open(&settings.marker_dir, clock.now()),
+            gate: Gate::new(settings.concurrency),
+            clock: clock.clone(),
+        },
+        forwarding: Forwarding {
+            broker: Producer::with_clock(settings.connection, clock.clone()),
+            incidents: Incidents::new(settings.bucket, masker.clone(), alerts),
+            masker,
+            clock,
+        },
     }
 }

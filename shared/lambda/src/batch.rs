@@ -231,6 +231,7 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
             dead_lettered = tally.dead_lettered,
             done_before = tally.done_before,
             waiting = tally.waiting,
+            failed = tally.failed,
             faults = tally.faults,
             headers_lost = event.headers_lost,
             held_ms,
@@ -328,6 +329,17 @@ fn log_hand_back(entry: &Entry, outcome: &Outcome) {
             decision = "hand-back",
             reason = cause.as_str(),
             "{why}"
+        ),
+        Cause::Failed(failed) => tracing::warn!(
+            kafka.topic = topic,
+            kafka.partition = partition,
+            kafka.offset = offset,
+            decision = "hand-back",
+            reason = cause.as_str(),
+            failures = failed.failures,
+            error.class = failed.class.as_str(),
+            error.code = failed.failure.code.as_str(),
+            "handed back: {cause}"
         ),
         Cause::Fault(_) | Cause::NotDue | Cause::NoTime | Cause::KeyBefore => tracing::warn!(
             kafka.topic = topic,

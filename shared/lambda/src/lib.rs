@@ -10,11 +10,14 @@
     )
 )]
 
+pub mod attempts;
 pub mod batch;
 pub mod broker;
 pub mod clock;
+pub mod counting;
 pub mod deadline;
 pub mod event;
+pub mod forwarding;
 pub mod gate;
 pub mod handler;
 mod hold;
@@ -36,11 +39,14 @@ pub mod stop;
 mod tally;
 pub mod turn;
 
+pub use attempts::Attempts;
 pub use batch::{BatchLoop, Step};
 pub use broker::{Broker, ProduceError};
 pub use clock::{Clock, SystemClock};
+pub use counting::CountingStep;
 pub use deadline::Deadline;
 pub use event::{Entry, Event, EventError, Undecodable};
+pub use forwarding::Forwarding;
 pub use handler::{Attempt, Handler, NoTimeLeft};
 pub use incidents::{Incidents, Recorded};
 pub use invocation::{BatchFailures, InvocationError};

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use pipeline::FailedAttempt;
+
 /// What came of one record in one invocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -26,6 +28,8 @@ pub enum Cause {
     NoTime,
     /// An earlier record of its key was handed back.
     KeyBefore,
+    /// It failed, and is tried again as it has not failed often enough to be dead-lettered.
+    Failed(FailedAttempt),
     /// The broker or the object store is away or refuses us.
     Fault(String),
     /// Our own fault: no stage reads its topic, or a part of ours panicked.
@@ -39,6 +43,7 @@ impl Cause {
             Self::NotDue => "not-due",
             Self::NoTime => "no-time",
             Self::KeyBefore => "key-before",
+            Self::Failed(_) => "failed",
             Self::Fault(_) => "fault",
             Self::Broken(_) => "broken",
         }
@@ -48,7 +53,7 @@ impl Cause {
     pub const fn is_fault(&self) -> bool {
         match self {
             Self::Fault(_) | Self::Broken(_) => true,
-            Self::NotDue | Self::NoTime | Self::KeyBefore => false,
+            Self::NotDue | Self::NoTime | Self::KeyBefore | Self::Failed(_) => false,
         }
     }
 }
@@ -59,6 +64,7 @@ impl fmt::Display for Cause {
             Self::NotDue => f.write_str("it is not due yet"),
             Self::NoTime => f.write_str("too little time is left to start on it"),
             Self::KeyBefore => f.write_str("an earlier record of its key was handed back"),
+            Self::Failed(failed) => failed.fmt(f),
             Self::Fault(fault) | Self::Broken(fault) => f.write_str(fault),
         }
     }

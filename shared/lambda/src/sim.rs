@@ -1,149 +1,31 @@
 //! A small world for tests of the loop: a clock that is moved, a broker and a store in memory, a handler that does as its record says.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+mod outside;
+
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
 use pipeline::mask::Masker;
 use pipeline::stages::RetryTopic;
-use pipeline::{
-    Coordinates, ErrorCode, Failure, Outgoing, Record, Stages, Timestamp, Topic, Verdict,
-};
+use pipeline::{Counting, ErrorCode, Failure, Record, Stages, Verdict};
 use tempfile::TempDir;
-use tokio::time::Instant;
 
-use crate::batch::BatchLoop;
+use crate::attempts::Attempts;
+use crate::batch::{BatchLoop, Step};
+use crate::counting::CountingStep;
+use crate::forwarding::Forwarding;
 use crate::gate::Gate;
 use crate::incidents::Incidents;
 use crate::invocation::BatchFailures;
 use crate::markers::Markers;
 use crate::stage::StageStep;
 use crate::stop::Stop;
-use crate::{Attempt, Broker, Clock, Handler, NoTimeLeft, Objects, ProduceError, Put, StoreFault};
+use crate::{Attempt, Clock, Handler, NoTimeLeft};
 
-/// When the world's clock starts.
-pub(crate) const START: i64 = 1_755_933_141_855;
+pub(crate) use self::outside::{MovedClock, START, Seen, Weather};
 
-/// A clock that follows tokio's, which a paused runtime moves.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MovedClock(Instant);
-
-impl MovedClock {
-    pub(crate) fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    pub(crate) fn passed_ms(self) -> i64 {
-        i64::try_from(self.0.elapsed().as_millis()).unwrap()
-    }
-}
-
-impl Clock for MovedClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_millis(START + self.passed_ms())
-    }
-
-    async fn sleep_until(&self, time: Timestamp) {
-        let left = time.millis_since(self.now()).max(0);
-        tokio::time::sleep(Duration::from_millis(left.unsigned_abs())).await;
-    }
-}
-
-/// What the broker does with records for a topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Weather {
-    /// Takes them after so many milliseconds.
-    Takes(u64),
-    /// Refuses each record itself.
-    Refuses,
-    /// Is away: fails after 5 s.
-    Away,
-}
-
-/// Brokers and stores share what the world has seen.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
-    pub(crate) produced: Arc<Mutex<Vec<Outgoing>>>,
-    pub(crate) objects: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
-    pub(crate) handled: Arc<Mutex<Vec<(String, Attempt, i64)>>>,
-    pub(crate) weather: Arc<Mutex<HashMap<Topic, Weather>>>,
-    pub(crate) store_away: Arc<Mutex<bool>>,
-}
-
-impl Seen {
-    pub(crate) fn produced_to(&self, topic: &str) -> Vec<Outgoing> {
-        let produced = self.produced.lock().unwrap();
-        produced
-            .iter()
-            .filter(|outgoing| outgoing.topic.as_str() == topic)
-            .cloned()
-            .collect()
-    }
-
-    pub(crate) fn handled(&self) -> Vec<String> {
-        self.handled
-            .lock()
-            .unwrap()
-            .iter()
-            .map(|(value, _, _)| value.clone())
-            .collect()
-    }
-
-    pub(crate) fn weather(&self, topic: &str, weather: Weather) {
-        self.weather
-            .lock()
-            .unwrap()
-            .insert(topic.parse().unwrap(), weather);
-    }
-}
-
-impl Broker for Seen {
-    async fn produce(&self, outgoing: &Outgoing) -> Result<Coordinates, ProduceError> {
-        let weather = self
-            .weather
-            .lock()
-            .unwrap()
-            .get(&outgoing.topic)
-            .copied()
-            .unwrap_or(Weather::Takes(5));
-        match weather {
-            Weather::Takes(ms) => {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                self.produced.lock().unwrap().push(outgoing.clone());
-                Ok(format!("{}/0/0", outgoing.topic).parse().unwrap())
-            }
-            Weather::Refuses => Err(ProduceError::Refused("message too large".to_owned())),
-            Weather::Away => {
-                tokio::time::sleep(Duration::from_secs(5)).await;
-                Err(ProduceError::Fault(
-                    "brokers b:9092 (auth none): timed out".to_owned(),
-                ))
-            }
-        }
-    }
-
-    fn give_up(&self) {}
-}
-
-impl Objects for Seen {
-    async fn put_new(&self, key: &str, body: Vec<u8>) -> Result<Put, StoreFault> {
-        let away = *self.store_away.lock().unwrap();
-        if away {
-            return Err(StoreFault("bucket b: 503".to_owned()));
-        }
-        match self.objects.lock().unwrap().entry(key.to_owned()) {
-            Entry::Occupied(_) => Ok(Put::Existed),
-            Entry::Vacant(place) => {
-                place.insert(body);
-                Ok(Put::Created)
-            }
-        }
-    }
-}
-
-/// Does as the record's value says: `ok`, `transient`, `permanent`, `panic`, `slow 200`, `hang`, `no-time`.
+/// Does as the record's value says: `ok`, `transient`, `permanent`, `version`, `panic`, `slow 200`, `hang`, `no-time`.
 #[derive(Debug)]
 pub(crate) struct Obedient {
     seen: Seen,
@@ -162,6 +44,7 @@ impl Handler for Obedient {
         match words.next().unwrap() {
             "transient" => Ok(Failure::new(ErrorCode::ProviderUnavailable, "503").into()),
             "permanent" => Ok(Failure::new(ErrorCode::ProviderDeclined, "402").into()),
+            "version" => Ok(Failure::new(ErrorCode::PayloadSchemaVersion, "2").into()),
             "panic" => panic!("it panics"),
             "slow" => {
                 let ms = words.next().unwrap().parse().unwrap();
@@ -179,18 +62,83 @@ impl Handler for Obedient {
     }
 }
 
+/// A step that runs in a simulated sandbox.
+pub(crate) trait Simulated: Step {
+    /// Builds it as a process does when it starts.
+    fn build(
+        attempts: Attempts<Obedient, MovedClock>,
+        forwarding: Forwarding<Seen, Seen, MovedClock>,
+    ) -> Self;
+}
+
+/// A stage of a ladder `main` → `r30s` → `r5m` → `dlq`.
+pub(crate) type LadderStep = StageStep<Obedient, Seen, Seen, MovedClock>;
+
+impl Simulated for LadderStep {
+    fn build(
+        attempts: Attempts<Obedient, MovedClock>,
+        forwarding: Forwarding<Seen, Seen, MovedClock>,
+    ) -> Self {
+        let retry = |topic: &str, delay: &str| RetryTopic {
+            topic: topic.parse().unwrap(),
+            delay: delay.parse().unwrap(),
+        };
+        let stages = Stages::new(
+            "main".parse().unwrap(),
+            &[retry("r30s", "30s"), retry("r5m", "5m")],
+            &[],
+            "dlq".parse().unwrap(),
+        );
+        Self {
+            stages: stages.unwrap(),
+            attempts,
+            forwarding,
+        }
+    }
+}
+
+/// A pipeline `orders` → `orders.dlq` that counts to three.
+pub(crate) type OrdersStep = CountingStep<Obedient, Seen, Seen, MovedClock>;
+
+impl Simulated for OrdersStep {
+    fn build(
+        attempts: Attempts<Obedient, MovedClock>,
+        forwarding: Forwarding<Seen, Seen, MovedClock>,
+    ) -> Self {
+        let counting = Counting::new(
+            "orders".parse().unwrap(),
+            "orders.dlq".parse().unwrap(),
+            3.try_into().unwrap(),
+        );
+        Self::new(counting.unwrap(), attempts, forwarding)
+    }
+}
+
 /// One sandbox with its process, and what it has done.
-pub(crate) struct World {
-    pub(crate) batches: BatchLoop<StageStep<Obedient, Seen, Seen, MovedClock>, MovedClock>,
+pub(crate) struct World<S> {
+    pub(crate) batches: BatchLoop<S, MovedClock>,
     pub(crate) seen: Seen,
     pub(crate) clock: MovedClock,
     pub(crate) stop: Stop,
     markers: TempDir,
 }
 
-impl World {
-    /// A process of a ladder `main` → `r30s` → `r5m` → `dlq`, 32 at once.
+impl World<LadderStep> {
+    /// A process of the ladder, 32 records at once.
     pub(crate) fn new(batch_failures: BatchFailures) -> Self {
+        Self::started(batch_failures)
+    }
+}
+
+impl World<OrdersStep> {
+    /// A process of the pipeline that counts, 32 records at once.
+    pub(crate) fn of_orders(batch_failures: BatchFailures) -> Self {
+        Self::started(batch_failures)
+    }
+}
+
+impl<S: Simulated> World<S> {
+    fn started(batch_failures: BatchFailures) -> Self {
         Self::in_sandbox(
             batch_failures,
             TempDir::new().unwrap(),
@@ -218,29 +166,22 @@ impl World {
         seen: Seen,
         clock: MovedClock,
     ) -> Self {
-        let retry = |topic: &str, delay: &str| RetryTopic {
-            topic: topic.parse().unwrap(),
-            delay: delay.parse().unwrap(),
-        };
-        let step = StageStep {
-            stages: Stages::new(
-                "main".parse().unwrap(),
-                &[retry("r30s", "30s"), retry("r5m", "5m")],
-                &[],
-                "dlq".parse().unwrap(),
-            )
-            .unwrap(),
+        let attempts = Attempts {
             handler: Obedient {
                 seen: seen.clone(),
                 clock,
             },
-            broker: seen.clone(),
-            incidents: Incidents::new(seen.clone(), Masker::default(), Box::new(std::io::sink())),
             markers: Markers::open(dir.path(), clock.now()),
             gate: Gate::new(32.try_into().unwrap()),
+            clock,
+        };
+        let forwarding = Forwarding {
+            broker: seen.clone(),
+            incidents: Incidents::new(seen.clone(), Masker::default(), Box::new(std::io::sink())),
             masker: Masker::default(),
             clock,
         };
+        let step = S::build(attempts, forwarding);
         let switch = Stop::default();
         Self {
             batches: BatchLoop::new(step, clock, batch_failures, switch.clone()),

@@ -12,7 +12,9 @@ pub(crate) struct Tally {
     pub(crate) done_before: usize,
     /// Handed back in the normal course of things: not due, no time, behind another.
     pub(crate) waiting: usize,
-    /// Handed back because something is wrong.
+    /// Handed back because it failed, to be tried again.
+    pub(crate) failed: usize,
+    /// Handed back because something is wrong around it.
     pub(crate) faults: usize,
 }
 
@@ -25,9 +27,13 @@ impl Tally {
             forwarded: count(|outcome| matches!(outcome, Outcome::Forwarded)),
             dead_lettered: count(|outcome| matches!(outcome, Outcome::DeadLettered)),
             done_before: count(|outcome| matches!(outcome, Outcome::DoneBefore)),
-            waiting: count(
-                |outcome| matches!(outcome, Outcome::HandBack(cause) if !Cause::is_fault(cause)),
-            ),
+            waiting: count(|outcome| {
+                matches!(
+                    outcome,
+                    Outcome::HandBack(Cause::NotDue | Cause::NoTime | Cause::KeyBefore)
+                )
+            }),
+            failed: count(|outcome| matches!(outcome, Outcome::HandBack(Cause::Failed(_)))),
             faults: count(
                 |outcome| matches!(outcome, Outcome::HandBack(cause) if Cause::is_fault(cause)),
             ),

@@ -102,9 +102,9 @@ pub fn decide(stages: &Stages, record: &Record, verdict: Verdict) -> Decision {
 /// Decides what follows when the broker refuses the record itself on the way to a retry topic: it goes to the dead-letter topic.
 ///
 /// The message keeps what had failed before, so that the root cause is not lost. `None` when it was the dead-letter topic that refused.
-pub fn refused_by_broker(stages: &Stages, refused: &Forward, broker_says: &str) -> Option<Forward> {
-    (refused.to != *stages.dlq()).then(|| Forward {
-        to: stages.dlq().clone(),
+pub fn refused_by_broker(dlq: &Topic, refused: &Forward, broker_says: &str) -> Option<Forward> {
+    (refused.to != *dlq).then(|| Forward {
+        to: dlq.clone(),
         reason: Reason::Permanent,
         failure: Failure::new(
             ErrorCode::BrokerRejected,
@@ -127,6 +127,22 @@ fn retries_entered(stage: &Stage, record: &Record) -> u32 {
 }
 
 impl Forward {
+    /// Moves a record of a pipeline that has no retry topics.
+    pub(crate) const fn without_retries(
+        to: Topic,
+        reason: Reason,
+        failure: Failure,
+        class: ErrorClass,
+    ) -> Self {
+        Self {
+            to,
+            reason,
+            failure,
+            class,
+            retry_count: 0,
+        }
+    }
+
     /// Returns the topic it goes to.
     pub const fn to(&self) -> &Topic {
         &self.to

@@ -5,6 +5,7 @@
 
 pub mod alert;
 pub mod answer;
+pub mod counting;
 pub mod decide;
 pub mod failure;
 pub mod headers;
@@ -20,6 +21,7 @@ pub mod spill;
 pub mod stages;
 
 pub use answer::BatchAnswer;
+pub use counting::{CountedDecision, Counting, FailedAttempt, decide_counted};
 pub use decide::{Decision, Forward, Reason, decide};
 pub use failure::{DlqReason, ErrorClass, ErrorCode, Failure, Verdict};
 pub use headers::{Header, Headers};

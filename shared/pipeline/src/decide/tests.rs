@@ -284,14 +284,14 @@ fn a_record_refused_on_the_way_to_a_retry_topic_is_dead_lettered_with_both_cause
         &record,
         Failure::new(ErrorCode::ProviderTimeout, "no answer"),
     );
-    let dead = refused_by_broker(&stages, &forward, "too large").unwrap();
+    let dead = refused_by_broker(stages.dlq(), &forward, "too large").unwrap();
     assert_eq!(dead.dlq_reason(), Some(DlqReason::Oversized));
     assert_eq!(dead.retry_count, 1);
     assert_eq!(dead.failure().code, ErrorCode::BrokerRejected);
     for part in ["r5m", "too large", "provider.timeout: no answer"] {
         assert!(dead.failure().message.contains(part), "{part}");
     }
-    assert_eq!(refused_by_broker(&stages, &dead, "too large"), None);
+    assert_eq!(refused_by_broker(stages.dlq(), &dead, "too large"), None);
 }
 
 #[test]
