@@ -10,9 +10,13 @@ mod acknowledged;
 #[cfg(test)]
 mod away;
 #[cfg(test)]
+mod compose;
+#[cfg(test)]
 mod dead_letters;
 #[cfg(test)]
 mod demo;
+#[cfg(test)]
+mod emulated;
 #[cfg(test)]
 mod guard;
 #[cfg(test)]
@@ -29,6 +33,8 @@ mod lateness;
 mod leaderless;
 #[cfg(test)]
 mod life;
+#[cfg(test)]
+mod load;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]

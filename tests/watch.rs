@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 use std::time::Duration;
 
+use local::provider::{Provider, ProviderSettings};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tempfile::TempDir;
@@ -13,13 +14,14 @@ use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
 use crate::harness::binaries;
-use crate::harness::cluster::Cluster;
+use crate::harness::cluster::{Cluster, Seed};
+use crate::harness::emulator::{Emulator, changed_template};
 use crate::harness::event::{Sent, event, handed_back};
 use crate::harness::gateway::{Gateway, Ruling};
 use crate::harness::ladder::Ladder;
-use crate::harness::not_run;
-use crate::harness::payment::{fresh_ids, payment};
-use crate::harness::world::World;
+use crate::harness::payment::{fresh_id, fresh_ids, payment};
+use crate::harness::world::{PARTITIONS, World};
+use crate::harness::{not_run, now_ms, until};
 
 /// How long the first call may take.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -27,7 +29,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Cargo, but for one thing: what it is asked to run is built already. By itself it would build the function once more without the
 /// features that other members of the workspace ask for, and most of what it is made of with it.
 const CARGO: &str = r#"#!/bin/sh
-case "$1" in run) exec "$PAYMENTS" ;; *) exec "$REAL_CARGO" "$@" ;; esac
+[ "$1" = run ] || exec "$REAL_CARGO" "$@"
+while [ $# -gt 0 ]; do
+  case "$1" in --bin|--package) binary=$2 ;; esac
+  shift
+done
+exec "$PROGRAMS/$binary"
 "#;
 
 /// `cargo lambda watch` with everything that it starts; dropping it ends them all.
@@ -38,7 +45,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Starts to serve `payments`; `None` when there is no cargo-lambda, which CI must have.
+    /// Starts to serve the functions; `None` when there is no cargo-lambda, which CI must have.
     async fn start(world: &World) -> Option<Self> {
         let version = Command::new("cargo-lambda").arg("--version").output().await;
         if let Err(error) = version {
@@ -59,11 +66,11 @@ impl Watch {
                 "--invoke-port",
             ])
             .arg(port.to_string())
-            .args(["--package", "payments", "--ignore-changes"])
+            .args(["--ignore-changes", "--concurrency", "8"])
             .current_dir(binaries::workspace())
             .env("CARGO", cargo)
             .env("REAL_CARGO", env!("CARGO"))
-            .env("PAYMENTS", binaries::payments())
+            .env("PROGRAMS", binaries::payments().parent().unwrap())
             .env("MARKER_DIR", folder.path())
             .envs(world.env(&[("GATEWAY_TIMEOUT", "5s")]))
             .env("AWS_ACCESS_KEY_ID", local::s3::ACCESS_KEY)
@@ -82,12 +89,13 @@ impl Watch {
         })
     }
 
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
     /// Posts an event until the server takes it, and returns the answer.
     async fn invoke(&self, event: &bytes::Bytes) -> Vec<u8> {
-        let url = format!(
-            "http://127.0.0.1:{}/2015-03-31/functions/payments/invocations",
-            self.port
-        );
+        let url = format!("{}/2015-03-31/functions/payments/invocations", self.url());
         // Reqwest wants one even where nothing is encrypted.
         rustls::crypto::ring::default_provider()
             .install_default()
@@ -146,4 +154,92 @@ async fn cargo_lambda_watch_serves_payments_to_an_event_by_hand() {
     assert_eq!(handed_back(&answer), Vec::<String>::new());
     assert_eq!(gateway.charges(), [(ids[0].clone(), 1)].into());
     assert_eq!(world.cluster.records(world.ladder.retry(0)).await.len(), 1);
+}
+
+/// Every stage has a payment that is due, and one of them another that is not for minutes.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_emulator_drives_the_whole_pipeline_through_cargo_lambda_watch() {
+    let provider = Provider::start(ProviderSettings::default()).await.unwrap();
+    let ladder = Ladder::with_delays(&["1s", "5m", "1h"]);
+    let world = World::new(Cluster::embedded(), ladder, &provider.url()).await;
+    let Some(watch) = Watch::start(&world).await else {
+        return;
+    };
+    let folder = TempDir::new().unwrap();
+    let template = changed_template(folder.path(), |template| {
+        let lines = template.lines();
+        let kept = lines.filter(|line| !line.contains("MaximumBatchingWindowInSeconds"));
+        kept.collect::<Vec<_>>().join("\n")
+    });
+    let emulator = Emulator::of(&template, &world, &["--invoke", &watch.url()]);
+    let waiting = fresh_id("waiting");
+    let due = fresh_ids("due", 4);
+    let declined = fresh_id("declined");
+    let seed = |id: &str, mode: &str, partition, age_ms: i64| {
+        (
+            id.to_owned(),
+            payment(id, mode),
+            partition,
+            now_ms() - age_ms,
+        )
+    };
+    let hour_ms = 3_600_000;
+    for (topic, seeds) in [
+        (
+            world.ladder.retry(1),
+            vec![seed(&waiting, "ok", 0, 0), seed(&due[2], "ok", 1, hour_ms)],
+        ),
+        (world.ladder.retry(0), vec![seed(&due[1], "ok", 0, hour_ms)]),
+        (world.ladder.retry(2), vec![seed(&due[3], "ok", 0, hour_ms)]),
+        (
+            &world.ladder.main,
+            vec![
+                seed(&due[0], "ok", 0, 0),
+                seed(&declined, "permanent", 1, 0),
+            ],
+        ),
+    ] {
+        let seeds: Vec<Seed<'_>> = seeds
+            .iter()
+            .map(|(id, value, partition, time)| Seed {
+                key: Some(id.as_bytes()),
+                value: Some(value),
+                partition: Some(*partition),
+                timestamp: Some(*time),
+                ..Seed::default()
+            })
+            .collect();
+        world.cluster.produce(topic, &seeds).await;
+    }
+    until(
+        PATIENCE,
+        "every stage has charged, and an incident is told",
+        async || {
+            let charged = provider.charges();
+            let incidents = world.store.incidents().await.len();
+            if due.iter().all(|id| charged.contains_key(id)) && incidents == 1 {
+                Ok(())
+            } else {
+                Err(format!(
+                    "{charged:?}, {incidents} incidents: {}",
+                    emulator.notes()
+                ))
+            }
+        },
+    )
+    .await;
+    assert_eq!(provider.charges().get(&waiting), None, "it is not due");
+    assert_eq!(provider.charges().values().sum::<u32>(), 4, "each once");
+    let incident = &world.store.incidents().await[0];
+    assert_eq!(incident["key"], declined.as_str());
+    let group = format!("payments.{}", world.ladder.retry(1));
+    let committed = world
+        .cluster
+        .committed(&group, world.ladder.retry(1), PARTITIONS)
+        .await;
+    assert_eq!(
+        committed[0].1.unwrap_or(0),
+        0,
+        "what waits stays where it is"
+    );
 }

@@ -6,11 +6,12 @@ use kafka::{Brokers, ChunkLimit, Connection, Read, Reader};
 use local::broker::{Cluster as Mock, EmbeddedBroker};
 use local::kafka_server::{Artefacts, KafkaServer, KafkaSettings};
 use pipeline::{Coordinates, Offset, Partition, Record, Topic};
-use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{FutureProducer, FutureRecord};
+use rdkafka::{ClientConfig, TopicPartitionList};
 
 use super::payment::payment;
 
@@ -186,6 +187,32 @@ impl Cluster {
             Read::Unreadable(unreadable) => panic!("{unreadable:?}"),
         });
         records.collect()
+    }
+
+    /// Returns the offset that a group has committed for each partition of a topic, if it has.
+    pub(crate) async fn committed(
+        &self,
+        group: &str,
+        topic: &Topic,
+        partitions: i32,
+    ) -> Vec<(i32, Option<i64>)> {
+        let consumer: BaseConsumer = self.client().set("group.id", group).create().unwrap();
+        let mut list = TopicPartitionList::new();
+        list.add_partition_range(topic.as_str(), 0, partitions - 1);
+        let asked = tokio::task::spawn_blocking(move || {
+            consumer.committed_offsets(list, Duration::from_secs(10))
+        });
+        let committed = asked.await.unwrap().unwrap();
+        let elements = committed.elements();
+        elements
+            .iter()
+            .map(|element| {
+                (
+                    element.partition(),
+                    element.offset().to_raw().filter(|offset| *offset >= 0),
+                )
+            })
+            .collect()
     }
 
     /// Reads the records of a topic that have this key.

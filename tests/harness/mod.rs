@@ -3,6 +3,7 @@
 pub(crate) mod bare;
 pub(crate) mod binaries;
 pub(crate) mod cluster;
+pub(crate) mod emulator;
 pub(crate) mod event;
 pub(crate) mod gateway;
 pub(crate) mod gathered;

@@ -48,7 +48,7 @@ impl Artefacts {
     }
 
     /// Returns Java's class path of all jars.
-    pub(super) fn class_path(&self) -> String {
+    pub fn class_path(&self) -> String {
         self.libs.join("*").display().to_string()
     }
 }
