@@ -1,9 +1,9 @@
-//! The topics of a ladder: created, checked and deleted.
+//! The topics of a pipeline: created, checked and deleted.
 
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use pipeline::{Stages, Topic};
+use pipeline::{Counting, Stages, Topic};
 use serde::Serialize;
 
 use crate::admin::{Admin, Change, NewTopicPlan};
@@ -11,6 +11,14 @@ use crate::mapping::group_of;
 
 /// How much larger than on main a record may be on the other topics: the room that our headers need.
 pub const HEADROOM_BYTES: u64 = 64 * 1024;
+
+/// The topics of one pipeline, and the consumer groups of the mappings that read them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    main: Topic,
+    ours: Vec<Topic>,
+    groups: Vec<String>,
+}
 
 /// What became of one topic or group, and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,26 +32,65 @@ pub struct Changed {
     pub warnings: Vec<String>,
 }
 
-/// Creates the topics of a ladder where they are missing, and checks those that exist.
+impl Layout {
+    /// Lays out a ladder.
+    pub fn of_ladder(stages: &Stages) -> Self {
+        let main = stages.main().topic();
+        let retries = stages.all().map(pipeline::Stage::topic);
+        let retries = retries.filter(|topic| *topic != main);
+        let groups = stages
+            .all()
+            .map(|stage| group_of("payments", stage.topic()));
+        Self {
+            main: main.clone(),
+            ours: retries.chain([stages.dlq()]).cloned().collect(),
+            groups: groups.chain([group_of("dlq", stages.dlq())]).collect(),
+        }
+    }
+
+    /// Lays out the orders pipeline.
+    pub fn of_orders(counting: &Counting) -> Self {
+        Self {
+            main: counting.topic().clone(),
+            ours: vec![counting.dlq().clone()],
+            groups: vec![
+                group_of("orders", counting.topic()),
+                group_of("dlq", counting.dlq()),
+            ],
+        }
+    }
+
+    /// Returns every topic, the one that producers write to first.
+    pub fn topics(&self) -> impl Iterator<Item = &Topic> {
+        [&self.main].into_iter().chain(&self.ours)
+    }
+
+    /// Returns the consumer group of each mapping.
+    pub fn groups(&self) -> &[String] {
+        &self.groups
+    }
+}
+
+/// Creates the topics of a pipeline where they are missing, and checks those that exist.
 ///
 /// Retry topics and the dead-letter topic take records 64 KiB larger than main does. A retry or dead-letter topic that is compacted
 /// is an error: of two failures with one key it would keep one, and refuse a record without a key for ever.
 pub async fn create(
     admin: &Admin,
-    stages: &Stages,
+    layout: &Layout,
     partitions: i32,
 ) -> anyhow::Result<Vec<Changed>> {
-    let main = stages.main().topic();
+    let main = &layout.main;
     let mut all = vec![create_one(admin, plan(main, partitions, None)).await?];
     let main_bytes = max_message_bytes(&admin.config(main).await?)
         .with_context(|| format!("topic {main} does not tell its max.message.bytes"))?;
     let bytes = main_bytes.saturating_add(HEADROOM_BYTES);
-    for topic in ours(stages) {
+    for topic in &layout.ours {
         let mut changed = create_one(admin, plan(topic, partitions, Some(bytes))).await?;
         let config = admin.config(topic).await?;
         anyhow::ensure!(
             !is_compacted(&config),
-            "topic {topic} is compacted, so that it would lose payments: set its cleanup.policy to delete"
+            "topic {topic} is compacted, so that it would lose dead letters: set its cleanup.policy to delete"
         );
         changed.warnings.extend(too_small(&config, bytes, main));
         all.push(changed);
@@ -51,10 +98,10 @@ pub async fn create(
     Ok(all)
 }
 
-/// Deletes the topics of a ladder with everything in them.
-pub async fn delete(admin: &Admin, stages: &Stages) -> anyhow::Result<Vec<Changed>> {
+/// Deletes the topics of a pipeline with everything in them.
+pub async fn delete(admin: &Admin, layout: &Layout) -> anyhow::Result<Vec<Changed>> {
     let mut all = Vec::new();
-    for topic in [stages.main().topic()].into_iter().chain(ours(stages)) {
+    for topic in layout.topics() {
         all.push(Changed {
             name: topic.to_string(),
             change: admin.delete(topic).await?,
@@ -64,36 +111,17 @@ pub async fn delete(admin: &Admin, stages: &Stages) -> anyhow::Result<Vec<Change
     Ok(all)
 }
 
-/// Deletes the consumer groups of a ladder's mappings with their offsets.
-pub async fn delete_groups(admin: &Admin, stages: &Stages) -> anyhow::Result<Vec<Changed>> {
+/// Deletes the consumer groups of a pipeline's mappings with their offsets.
+pub async fn delete_groups(admin: &Admin, layout: &Layout) -> anyhow::Result<Vec<Changed>> {
     let mut all = Vec::new();
-    for name in groups(stages) {
-        let change = admin.delete_group(&name).await?;
+    for name in layout.groups() {
         all.push(Changed {
-            name,
-            change,
+            name: name.clone(),
+            change: admin.delete_group(name).await?,
             warnings: Vec::new(),
         });
     }
     Ok(all)
-}
-
-/// Returns the consumer group of each mapping of a ladder.
-pub fn groups(stages: &Stages) -> Vec<String> {
-    stages
-        .all()
-        .map(|stage| group_of("payments", stage.topic()))
-        .chain([group_of("dlq", stages.dlq())])
-        .collect()
-}
-
-/// Returns the topics that are this pipeline's own: all but main.
-fn ours(stages: &Stages) -> impl Iterator<Item = &Topic> {
-    stages
-        .all()
-        .map(pipeline::Stage::topic)
-        .filter(|topic| *topic != stages.main().topic())
-        .chain([stages.dlq()])
 }
 
 fn plan(topic: &Topic, partitions: i32, max_bytes: Option<u64>) -> NewTopicPlan {

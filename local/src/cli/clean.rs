@@ -3,7 +3,7 @@
 use anyhow::Context;
 use clap::Args;
 
-use super::endpoints::{bucket, connection, read};
+use super::endpoints::{PipelineFlags, bucket, connection, read};
 use super::status::all_well;
 use super::{BrokersFlag, BucketFlags, Failure, Form, Person, Shell};
 use crate::admin::Admin;
@@ -19,6 +19,8 @@ pub(crate) struct CleanCommand {
     brokers: BrokersFlag,
     #[command(flatten)]
     bucket: BucketFlags,
+    #[command(flatten)]
+    pipelines: PipelineFlags,
     /// Does not ask.
     #[arg(long)]
     yes: bool,
@@ -28,13 +30,15 @@ pub(crate) struct CleanCommand {
 
 impl CleanCommand {
     pub(crate) async fn run(self, shell: &mut Shell<'_>) -> Result<(), Failure> {
-        let (connection, bucket, stages) =
+        let pipelines = self.pipelines;
+        let (connection, bucket, layouts) =
             read(shell.env, &self.brokers, &self.bucket, |reader| {
-                let read = (connection(reader), bucket(reader), reader.stages());
-                Some((read.0?, read.1?, read.2?))
+                let (connection, bucket) = (connection(reader), bucket(reader));
+                let layouts = pipelines.layouts(reader);
+                Some((connection?, bucket?, layouts?))
             })?;
         let scope = Scope {
-            stages: &stages,
+            layouts: &layouts,
             brokers: connection.brokers.as_str(),
             bucket: &bucket,
         };

@@ -1,4 +1,4 @@
-//! Where a command finds Kafka and S3: flags that take the place of variables.
+//! Where a command finds Kafka, S3 and the topics: flags that take the place of variables.
 
 use aws::{Bucket, Endpoint, Keys, Sdk};
 use clap::Args;
@@ -8,6 +8,7 @@ use lambda::SettingsReader;
 use super::failure::Failure;
 use super::shell::Env;
 use crate::s3;
+use crate::topics::Layout;
 
 /// The brokers.
 #[derive(Args, Clone, Debug, Default)]
@@ -26,6 +27,32 @@ pub struct BucketFlags {
     /// Bucket with the incidents; INCIDENT_BUCKET when absent.
     #[arg(long, value_name = "NAME")]
     pub bucket: Option<String>,
+}
+
+/// The pipelines.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct PipelineFlags {
+    /// Do so for the orders pipeline too: ORDERS_TOPIC and ORDERS_DLQ_TOPIC.
+    #[arg(long)]
+    pub orders: bool,
+}
+
+impl PipelineFlags {
+    /// Reads the topics of each pipeline, as its functions read them.
+    pub(crate) fn layouts(self, reader: &mut SettingsReader<'_>) -> Option<Vec<Layout>> {
+        let ladder = reader.stages();
+        let orders = if self.orders {
+            Some(Layout::of_orders(&orders::settings::counting(reader)?))
+        } else {
+            None
+        };
+        Some(
+            [Layout::of_ladder(&ladder?)]
+                .into_iter()
+                .chain(orders)
+                .collect(),
+        )
+    }
 }
 
 /// Reads settings from flags and, where a flag is absent, from the environment, as the functions read them.

@@ -6,14 +6,14 @@ use clap::{Args, Subcommand};
 use lambda::SettingsReader;
 use serde::Serialize;
 
-use super::endpoints::read;
+use super::endpoints::{PipelineFlags, read};
 use super::{BrokersFlag, BucketFlags, Failure, Form, Shell};
 use crate::admin::Admin;
 use crate::topics::{self, Changed};
 
 /// Creates or deletes the topics of the configured stages.
 ///
-/// The stages come from `MAIN_TOPIC`, `RETRY_STAGES`, `DRAIN_STAGES` and `DLQ_TOPIC`, as the functions read them.
+/// The stages come from MAIN_TOPIC, RETRY_STAGES, DRAIN_STAGES and DLQ_TOPIC, as the functions read them.
 #[derive(Debug, Args)]
 pub(crate) struct Topics {
     #[command(subcommand)]
@@ -28,6 +28,8 @@ enum Action {
     Create {
         #[command(flatten)]
         brokers: BrokersFlag,
+        #[command(flatten)]
+        pipelines: PipelineFlags,
         /// How many partitions each new topic has.
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..))]
         partitions: i32,
@@ -38,6 +40,8 @@ enum Action {
     Delete {
         #[command(flatten)]
         brokers: BrokersFlag,
+        #[command(flatten)]
+        pipelines: PipelineFlags,
         #[command(flatten)]
         form: Form,
     },
@@ -51,24 +55,35 @@ struct Report {
 
 impl Topics {
     pub(crate) async fn run(self, shell: &mut Shell<'_>) -> Result<(), Failure> {
-        let (brokers, form) = match &self.action {
-            Action::Create { brokers, form, .. } | Action::Delete { brokers, form } => {
-                (brokers, *form)
+        let (brokers, pipelines, form) = match &self.action {
+            Action::Create {
+                brokers,
+                pipelines,
+                form,
+                ..
             }
+            | Action::Delete {
+                brokers,
+                pipelines,
+                form,
+            } => (brokers, *pipelines, *form),
         };
         let settings = |reader: &mut SettingsReader<'_>| {
             let brokers = reader.required("KAFKA_BROKERS", str::parse::<String>);
-            let stages = reader.stages();
-            Some((brokers?, stages?))
+            let layouts = pipelines.layouts(reader);
+            Some((brokers?, layouts?))
         };
-        let (brokers, stages) = read(shell.env, brokers, &BucketFlags::default(), settings)?;
+        let (brokers, layouts) = read(shell.env, brokers, &BucketFlags::default(), settings)?;
         let admin = Admin::new(&brokers, &[].into())?;
-        let topics = match self.action {
-            Action::Create { partitions, .. } => {
-                topics::create(&admin, &stages, partitions).await?
-            }
-            Action::Delete { .. } => topics::delete(&admin, &stages).await?,
-        };
+        let mut topics = Vec::new();
+        for layout in &layouts {
+            topics.extend(match self.action {
+                Action::Create { partitions, .. } => {
+                    topics::create(&admin, layout, partitions).await?
+                }
+                Action::Delete { .. } => topics::delete(&admin, layout).await?,
+            });
+        }
         for topic in &topics {
             for warning in &topic.warnings {
                 shell.note(format_args!("warning: {}: {warning}", topic.name));

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::ladder::Ladder;
 use crate::admin::Admin;
 use crate::broker::EmbeddedBroker;
-use crate::topics;
+use crate::topics::{self, Layout};
 
 /// How many partitions each topic has.
 const PARTITIONS: i32 = 2;
@@ -45,7 +45,8 @@ impl DemoBroker {
         let run: String = run.chars().take(8).collect();
         let ladder = Ladder::new(&format!("demo-{run}."))?;
         let admin = Admin::new(brokers.as_str(), &[].into())?;
-        let created = topics::create(&admin, ladder.stages(), PARTITIONS).await;
+        let layout = Layout::of_ladder(ladder.stages());
+        let created = topics::create(&admin, &layout, PARTITIONS).await;
         let broker = Self {
             ladder,
             bootstrap_servers: brokers.as_str().to_owned(),
@@ -86,9 +87,9 @@ impl DemoBroker {
         let Place::There { admin } = &self.place else {
             return Ok(());
         };
-        let stages = self.ladder.stages();
-        let topics = topics::delete(admin, stages).await.map(drop);
-        let groups = topics::delete_groups(admin, stages).await.map(drop);
+        let layout = Layout::of_ladder(self.ladder.stages());
+        let topics = topics::delete(admin, &layout).await.map(drop);
+        let groups = topics::delete_groups(admin, &layout).await.map(drop);
         topics.and(groups)
     }
 }

@@ -5,13 +5,13 @@ use std::fmt;
 
 use aws::Bucket;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use pipeline::{Stages, Topic};
+use pipeline::Topic;
 use serde::Serialize;
 
 use super::cluster::Cluster;
 use super::table::table;
 use crate::admin::{Admin, Change};
-use crate::topics::{self, Changed};
+use crate::topics::{self, Changed, Layout};
 
 /// Under what keys the pipeline's objects lie; a bucket may hold others.
 pub const PREFIXES: [&str; 3] = ["incidents/", "spill/", "replays/"];
@@ -22,8 +22,8 @@ const AT_ONCE: usize = 32;
 /// What would be deleted, as a person is asked.
 #[derive(Debug)]
 pub struct Scope<'a> {
-    /// The stages whose topics and groups go.
-    pub stages: &'a Stages,
+    /// The pipelines whose topics and groups go.
+    pub layouts: &'a [Layout],
     /// The brokers that have them.
     pub brokers: &'a str,
     /// The bucket whose objects go.
@@ -59,14 +59,14 @@ impl Cleaned {
             Ok(objects) => cleaned.objects = Some(objects),
             Err(error) => faults.push(error),
         }
-        match groups(cluster, admin, scope.stages).await {
+        match groups(cluster, admin, scope.layouts).await {
             Ok(groups) => cleaned.groups = Some(groups),
             Err(error) => {
                 faults.push(error);
                 return (cleaned, faults);
             }
         }
-        match topics::delete(admin, scope.stages).await {
+        match topics(admin, scope.layouts).await {
             Ok(topics) => cleaned.topics = Some(topics),
             Err(error) => faults.push(error),
         }
@@ -74,14 +74,26 @@ impl Cleaned {
     }
 }
 
-/// Deletes the groups of a ladder's mappings that are there, unless one of them has members.
-async fn groups(cluster: &Cluster, admin: &Admin, stages: &Stages) -> anyhow::Result<Vec<Changed>> {
+async fn topics(admin: &Admin, layouts: &[Layout]) -> anyhow::Result<Vec<Changed>> {
+    let mut all = Vec::new();
+    for layout in layouts {
+        all.extend(topics::delete(admin, layout).await?);
+    }
+    Ok(all)
+}
+
+/// Deletes the groups of the pipelines' mappings that are there, unless one of them has members.
+async fn groups(
+    cluster: &Cluster,
+    admin: &Admin,
+    layouts: &[Layout],
+) -> anyhow::Result<Vec<Changed>> {
     let there = cluster.groups().await?;
-    let ours = topics::groups(stages);
+    let ours: Vec<&String> = layouts.iter().flat_map(Layout::groups).collect();
     let busy: Vec<&str> = ours
         .iter()
-        .filter(|group| there.get(*group).is_some_and(|members| *members > 0))
-        .map(String::as_str)
+        .filter(|group| there.get(**group).is_some_and(|members| *members > 0))
+        .map(|group| group.as_str())
         .collect();
     anyhow::ensure!(
         busy.is_empty(),
@@ -91,13 +103,13 @@ async fn groups(cluster: &Cluster, admin: &Admin, stages: &Stages) -> anyhow::Re
     let mut all = Vec::new();
     for name in ours {
         // librdkafka ends the process when a broker knows no such request: only what is there is asked for.
-        let change = if there.contains_key(&name) {
-            admin.delete_group(&name).await?
+        let change = if there.contains_key(name) {
+            admin.delete_group(name).await?
         } else {
             Change::Absent
         };
         all.push(Changed {
-            name,
+            name: name.clone(),
             change,
             warnings: Vec::new(),
         });
@@ -123,11 +135,8 @@ async fn objects(bucket: &Bucket) -> anyhow::Result<Objects> {
 
 impl fmt::Display for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stages = self.stages.all().map(pipeline::Stage::topic);
-        let topics: Vec<&str> = stages
-            .chain([self.stages.dlq()])
-            .map(Topic::as_str)
-            .collect();
+        let topics = self.layouts.iter().flat_map(Layout::topics);
+        let topics: Vec<&str> = topics.map(Topic::as_str).collect();
         let bucket = self.bucket.name();
         let endpoint = self.bucket.endpoint();
         let at = endpoint.map_or_else(|| "AWS".to_owned(), ToString::to_string);

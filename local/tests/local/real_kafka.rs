@@ -6,9 +6,9 @@ use lambda::{Clock, SystemClock};
 use local::admin::{Admin, Change};
 use local::kafka_server::{Artefacts, KafkaServer, KafkaSettings};
 use local::mapping::{Batching, Mapping, MappingSettings};
-use local::topics;
+use local::topics::{self, Layout};
 use pipeline::stages::RetryTopic;
-use pipeline::{Stages, Topic};
+use pipeline::{Counting, Stages, Topic};
 use rdkafka::producer::FutureRecord;
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -62,12 +62,13 @@ async fn topics_are_created_with_room_for_headers_checked_and_deleted_and_record
     let brokers = server.bootstrap_servers();
     let admin = Admin::new(&brokers, &[].into()).unwrap();
     let stages = ladder();
-    let created = topics::create(&admin, &stages, 2).await.unwrap();
+    let layout = Layout::of_ladder(&stages);
+    let created = topics::create(&admin, &layout, 2).await.unwrap();
     assert_eq!(changes(&created), [Change::Created; 3]);
     let config = admin.config(stages.dlq()).await.unwrap();
     assert_eq!(config["max.message.bytes"], "2065536");
     assert_eq!(config["cleanup.policy"], "delete");
-    let again = topics::create(&admin, &stages, 3).await.unwrap();
+    let again = topics::create(&admin, &layout, 3).await.unwrap();
     assert_eq!(changes(&again), [Change::Existed; 3]);
     assert_eq!(again[0].warnings, ["it has 2 partitions, not 3"]);
 
@@ -108,9 +109,9 @@ async fn topics_are_created_with_room_for_headers_checked_and_deleted_and_record
     assert_eq!(admin.delete_group(&group).await.unwrap(), Change::Deleted);
     assert_eq!(admin.delete_group(&group).await.unwrap(), Change::Absent);
 
-    let deleted = topics::delete(&admin, &stages).await.unwrap();
+    let deleted = topics::delete(&admin, &layout).await.unwrap();
     assert_eq!(changes(&deleted), [Change::Deleted; 3]);
-    let deleted = topics::delete(&admin, &stages).await.unwrap();
+    let deleted = topics::delete(&admin, &layout).await.unwrap();
     assert_eq!(changes(&deleted), [Change::Absent; 3]);
     server.stop().await;
 }
@@ -140,6 +141,17 @@ async fn a_dead_letter_topic_that_is_compacted_is_refused() {
     };
     produce(&brokers, keyed).await;
     let admin = Admin::new(&brokers, &[].into()).unwrap();
-    let refused = topics::create(&admin, &stages, 1).await.unwrap_err();
-    assert!(refused.to_string().contains("is compacted"), "{refused:#}");
+    let orders = format!("orders.{}", SystemClock.now().millis());
+    let orders = Counting::new(
+        orders.parse().unwrap(),
+        stages.dlq().clone(),
+        3.try_into().unwrap(),
+    );
+    for layout in [
+        Layout::of_ladder(&stages),
+        Layout::of_orders(&orders.unwrap()),
+    ] {
+        let refused = topics::create(&admin, &layout, 1).await.unwrap_err();
+        assert!(refused.to_string().contains("is compacted"), "{refused:#}");
+    }
 }

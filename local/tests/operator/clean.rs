@@ -65,6 +65,16 @@ async fn a_person_is_told_what_goes_and_asked() {
 }
 
 #[tokio::test]
+async fn the_orders_pipeline_goes_only_when_it_is_asked_for() {
+    let bench = filled().await;
+    for (line, named) in [(&["clean"][..], false), (&["clean", "--orders"], true)] {
+        let ran = run(&bench.env(), Some("no\n"), line).await;
+        ran.check(1, &["nothing was deleted"]);
+        assert_eq!(ran.notes.contains(" orders, orders.dlq "), named, "{ran:?}");
+    }
+}
+
+#[tokio::test]
 async fn where_nobody_can_be_asked_it_refuses() {
     let bench = filled().await;
     bench.run(&["clean"]).await.check(2, &["--yes"]);
@@ -76,6 +86,9 @@ async fn wrong_settings_are_named_before_anyone_is_asked() {
     let ran = run(&[], Some("yes\n"), &["clean"]).await;
     ran.check(2, &["KAFKA_BROKERS", "INCIDENT_BUCKET"]);
     assert!(!ran.notes.contains("Type yes"));
+    let same = [("ORDERS_TOPIC", "orders.dlq".to_owned())];
+    let ran = run(&same, Some("yes\n"), &["clean", "--orders"]).await;
+    ran.check(2, &["KAFKA_BROKERS", "ORDERS_DLQ_TOPIC"]);
 }
 
 #[tokio::test]

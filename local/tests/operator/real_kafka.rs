@@ -134,5 +134,43 @@ async fn a_pipeline_is_seeded_watched_replayed_and_cleaned_away() {
         changes(&again.check(0, &[]).json()["topics"]),
         ["absent"; 5]
     );
+    with_orders(&bench).await;
     server.stop().await;
+}
+
+/// The topics of the orders pipeline come and go beside the ladder's, when they are asked for.
+async fn with_orders(bench: &Bench) {
+    let create = [
+        "topics",
+        "create",
+        "--partitions",
+        "2",
+        "--orders",
+        "--json",
+    ];
+    let created = bench.run(&create).await.check(0, &[]).json();
+    let topics = created["topics"].as_array().unwrap();
+    let names: Vec<&str> = topics
+        .iter()
+        .map(|topic| topic["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names[..5], LADDER);
+    assert_eq!(names[5..], ["orders", "orders.dlq"]);
+    let again = bench.run(&create).await.check(0, &[]).json();
+    assert_eq!(changes(&again["topics"]), ["existed"; 7]);
+    let without = ["topics", "delete", "--json"];
+    let deleted = bench.run(&without).await.check(0, &[]).json();
+    assert_eq!(changes(&deleted["topics"]), ["deleted"; 5]);
+    let clean = ["clean", "--yes", "--orders", "--json"];
+    let told = bench.run(&clean).await.check(0, &[]).json();
+    assert_eq!(changes(&told["topics"])[5..], ["deleted"; 2]);
+    assert_eq!(changes(&told["groups"]), ["absent"; 7]);
+    let names: Vec<&str> = told["groups"].as_array().unwrap()[5..]
+        .iter()
+        .map(|group| group["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["orders.orders", "dlq.orders.dlq"]);
+    let delete = ["topics", "delete", "--orders", "--json"];
+    let told = bench.run(&delete).await.check(0, &[]).json();
+    assert_eq!(changes(&told["topics"]), ["absent"; 7]);
 }
