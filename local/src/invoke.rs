@@ -1,8 +1,12 @@
 //! Invoking a function, and what that comes to.
 
+pub mod endpoint;
+
 use std::time::Duration;
 
 use bytes::Bytes;
+
+pub use self::endpoint::Endpoint;
 
 /// Something that can be invoked with an event: a function of processes started here, or any Lambda endpoint.
 pub trait Invoke: Send + Sync + 'static {
@@ -42,7 +46,13 @@ pub enum Fault {
     /// The process could not be started, or did not get as far as asking for its first invocation.
     #[error("the function did not start: {0}")]
     Init(String),
-    /// The endpoint could not be reached, or refused the invocation.
-    #[error("the function could not be invoked: {0}")]
+    /// The endpoint refused the invocation: the status that it answered, and why.
+    #[error("the endpoint refused the invocation: {0}")]
     Endpoint(String),
+    /// The endpoint takes no more invocations now.
+    #[error("the endpoint takes no more invocations now: {0}")]
+    Throttled(String),
+    /// The endpoint could not be reached, or went away before it answered.
+    #[error("the endpoint cannot be reached: {0}")]
+    Unreachable(String),
 }

@@ -95,6 +95,9 @@ impl Sandbox {
     }
 
     async fn start(&self) -> Result<Process, Fault> {
+        std::fs::create_dir_all(&self.folder).map_err(|error| {
+            Fault::Init(format!("cannot make {}: {error}", self.folder.display()))
+        })?;
         let mut process = Process::start(&self.settings, &self.folder, &self.spout, &self.living)
             .await
             .map_err(|error| Fault::Init(format!("{error:#}")))?;
@@ -159,9 +162,13 @@ async fn run(process: &mut Process, settings: &FunctionSettings, event: Bytes) -
 const fn leaves_no_process(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Answered(_)
-        | Outcome::Failed(Fault::Error { .. } | Fault::AnswerTooLarge | Fault::Endpoint(_)) => {
-            false
-        }
+        | Outcome::Failed(
+            Fault::Error { .. }
+            | Fault::AnswerTooLarge
+            | Fault::Endpoint(_)
+            | Fault::Throttled(_)
+            | Fault::Unreachable(_),
+        ) => false,
         Outcome::Failed(Fault::Crashed(_) | Fault::TimedOut(_) | Fault::Init(_)) => true,
     }
 }

@@ -1,0 +1,118 @@
+//! A function behind an HTTP endpoint that speaks Lambda's Invoke API: `cargo lambda watch`, or any other.
+//!
+//! Source: AWS Lambda API reference, "Invoke". Where `cargo lambda watch` (seen in 1.9.2) answers otherwise, it is said below.
+
+mod answer;
+mod url;
+
+use std::time::Duration;
+
+use anyhow::Context;
+use bytes::Bytes;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, redirect, retry};
+
+use self::answer::Received;
+use super::{Fault, Invoke, Outcome};
+
+pub use self::url::{EndpointUrl, EndpointUrlError};
+
+/// How long to wait for a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// How long an invocation may take: Lambda's own limit of 15 min and one more.
+///
+/// `cargo lambda watch` compiles the function on its first call, which takes minutes, and tells it to have 10 min. An invocation
+/// whose process ends is never answered by it.
+const LIMIT: Duration = Duration::from_mins(16);
+
+/// A function that is invoked over HTTP.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    client: Client,
+    address: reqwest::Url,
+    limit: Duration,
+}
+
+impl Endpoint {
+    /// Names a function at an endpoint; nothing is sent yet.
+    pub fn new(url: &EndpointUrl, function: &str) -> anyhow::Result<Self> {
+        // A provider that is installed already serves as well.
+        rustls::crypto::ring::default_provider()
+            .install_default()
+            .ok();
+        let builder = Client::builder()
+            .user_agent(concat!("brew-local/", env!("CARGO_PKG_VERSION")))
+            .redirect(redirect::Policy::none())
+            .retry(retry::never())
+            .no_proxy()
+            .connect_timeout(CONNECT)
+            // A kept connection may have died, and an invocation that got lost on it would count as a failure.
+            .pool_max_idle_per_host(0);
+        // Without TLS no root certificates are read: a small machine may have none.
+        let builder = if url.is_https() {
+            builder
+        } else {
+            builder.tls_certs_only([])
+        };
+        Ok(Self {
+            client: builder
+                .build()
+                .context("cannot make the client of the endpoint")?,
+            address: url.invocations(function),
+            limit: LIMIT,
+        })
+    }
+
+    /// Sets how long an invocation may take.
+    pub fn with_limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Returns the address to which events are posted.
+    pub fn address(&self) -> &str {
+        self.address.as_str()
+    }
+
+    async fn post(&self, event: Bytes) -> Outcome {
+        let request = self
+            .client
+            .post(self.address.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header("x-amz-invocation-type", "RequestResponse")
+            .body(event);
+        match request.send().await {
+            Ok(response) => Received::read(response)
+                .await
+                .map_or_else(Outcome::Failed, Received::outcome),
+            Err(error) => Outcome::Failed(unreachable(error)),
+        }
+    }
+}
+
+impl Invoke for Endpoint {
+    async fn invoke(&self, event: Bytes) -> Outcome {
+        match tokio::time::timeout(self.limit, self.post(event)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Outcome::Failed(Fault::TimedOut(self.limit)),
+        }
+    }
+}
+
+/// Says what broke the exchange: the innermost cause, which tells what really happened.
+fn unreachable(error: reqwest::Error) -> Fault {
+    let connecting = error.is_connect();
+    let address = error.url().map(ToString::to_string).unwrap_or_default();
+    let error = error.without_url();
+    let mut root: &dyn std::error::Error = &error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    let what = if connecting {
+        "nothing answers on"
+    } else {
+        "the connection broke to"
+    };
+    Fault::Unreachable(format!("{what} {address}: {root}"))
+}
