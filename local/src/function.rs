@@ -1,5 +1,6 @@
 //! A function: a pool of sandboxes that run its program, as Lambda does.
 
+mod guard;
 mod lines;
 mod process;
 mod sandbox;
@@ -9,7 +10,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anyhow::Context;
 use bytes::Bytes;
 use nix::sys::signal::Signal;
 use tokio::sync::Semaphore;
@@ -32,7 +32,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// A function that can be invoked: each invocation runs in a sandbox of its own, at most so many at a time.
 ///
 /// A sandbox is a process with its own marker directory. The process is started at the first need, stays for the next
-/// invocations, and is started again in the same directory after it crashed or was killed at its deadline.
+/// invocations, and is started again in the same directory after it crashed or was killed at its deadline. When this program
+/// is killed, its guard, a shell, kills the processes with all that they started.
 #[derive(Debug)]
 pub struct Function {
     settings: Arc<FunctionSettings>,
@@ -61,21 +62,16 @@ impl Function {
         let folder = Folder::make(folder, "sandbox")?;
         let settings = Arc::new(settings);
         let living = Arc::new(Living::default());
-        let spout = Spout::new(&settings.name, lines);
-        let sandboxes = (0..settings.concurrency.get())
-            .rev()
-            .map(|number| {
-                let folder = folder.path().join(&settings.name).join(number.to_string());
-                std::fs::create_dir_all(&folder)
-                    .with_context(|| format!("cannot make {}", folder.display()))?;
-                Ok(Sandbox::new(
-                    Arc::clone(&settings),
-                    folder,
-                    spout.of(number),
-                    Arc::clone(&living),
-                ))
-            })
-            .collect::<anyhow::Result<Vec<Sandbox>>>()?;
+        let spout = Spout::new(&settings.label, lines);
+        let sandboxes = (0..settings.concurrency.get()).rev().map(|number| {
+            Sandbox::new(
+                Arc::clone(&settings),
+                folder.path().join(&settings.label).join(number.to_string()),
+                spout.of(number),
+                Arc::clone(&living),
+            )
+        });
+        let sandboxes = sandboxes.collect();
         Ok(Self {
             permits: Semaphore::new(settings.concurrency.get()),
             settings,

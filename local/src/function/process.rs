@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 
+use super::guard::Guard;
 use super::lines::{Spout, Stream};
 use super::settings::FunctionSettings;
 use crate::lambda_api::RuntimeApi;
@@ -150,7 +151,7 @@ pub(crate) fn describe(status: ExitStatus) -> String {
 
 impl Group {
     fn new(leader: Pid, living: &Arc<Living>) -> Self {
-        living.groups().insert(leader.as_raw());
+        living.join(leader.as_raw());
         Self {
             leader,
             living: Arc::clone(living),
@@ -164,7 +165,7 @@ impl Group {
     }
 
     fn leave(&self) {
-        self.living.groups().remove(&self.leader.as_raw());
+        self.living.leave(self.leader.as_raw());
     }
 }
 
@@ -178,6 +179,24 @@ impl Drop for Group {
 impl Living {
     fn groups(&self) -> MutexGuard<'_, BTreeSet<i32>> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn join(&self, group: i32) {
+        let mut groups = self.groups();
+        if groups.insert(group)
+            && let Some(guard) = Guard::of_this_program()
+        {
+            guard.add(group);
+        }
+    }
+
+    fn leave(&self, group: i32) {
+        let mut groups = self.groups();
+        if groups.remove(&group)
+            && let Some(guard) = Guard::of_this_program()
+        {
+            guard.remove(group);
+        }
     }
 
     /// Sends them all a signal; returns how many there were.

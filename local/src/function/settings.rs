@@ -8,12 +8,16 @@ use std::time::Duration;
 /// What Lambda knows of a function.
 #[derive(Clone, Debug)]
 pub struct FunctionSettings {
-    /// Its name.
+    /// Its name, as it is told of it.
     pub name: String,
+    /// What its lines and its sandboxes' directories are called; the name by default.
+    pub label: String,
     /// What a sandbox runs.
     pub program: Program,
     /// Its own environment; the reserved variables, `PATH`, `HOME` and `MARKER_DIR` are added.
     pub env: BTreeMap<String, String>,
+    /// Variables that win over every other one, the reserved ones included.
+    pub overrides: BTreeMap<String, String>,
     /// How long an invocation may take.
     pub timeout: Duration,
     /// How long a process may take until it asks for its first invocation; Lambda's own limit is 10 s.
@@ -36,10 +40,13 @@ pub struct Program {
 impl FunctionSettings {
     /// Describes a function with Lambda's limits: 10 s to start; here 30 s an invocation, 128 MB and one sandbox.
     pub fn new(name: impl Into<String>, program: impl Into<Program>) -> Self {
+        let name = name.into();
         Self {
-            name: name.into(),
+            label: name.clone(),
+            name,
             program: program.into(),
             env: BTreeMap::new(),
+            overrides: BTreeMap::new(),
             timeout: Duration::from_secs(30),
             init_timeout: Duration::from_secs(10),
             memory_mb: 128,
@@ -87,7 +94,7 @@ impl FunctionSettings {
             name, memory_mb, ..
         } = self;
         let folder = folder.display();
-        // Defaults first, then the function's own, then what Lambda reserves.
+        // Defaults first, then the function's own, then what Lambda reserves, then what is said to win.
         let mut env = BTreeMap::from([
             ("AWS_ACCESS_KEY_ID".to_owned(), crate::s3::ACCESS_KEY.into()),
             (
@@ -117,6 +124,7 @@ impl FunctionSettings {
             ]
             .map(|(name, value)| (name.to_owned(), value)),
         );
+        env.extend(self.overrides.clone());
         env
     }
 }
