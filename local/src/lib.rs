@@ -18,6 +18,7 @@ pub mod lambda_api;
 pub mod mapping;
 pub mod operator;
 pub mod provider;
+pub mod runner;
 pub mod s3;
 pub mod template;
 pub mod topics;
