@@ -59,7 +59,9 @@ struct RecordJson<'a> {
     offset: i64,
     timestamp: i64,
     timestamp_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
     headers: Vec<HeaderJson>,
 }
@@ -121,7 +123,7 @@ impl EventRecord {
         })
     }
 
-    /// Returns how many bytes the record adds to an event.
+    /// Returns how many bytes the record adds to an event, the comma included.
     pub fn size(&self) -> usize {
         self.json.len().saturating_add(1)
     }
@@ -183,16 +185,14 @@ impl EventSource {
         event.into()
     }
 
-    /// Returns how many bytes of an event are not records, for so many partitions of a topic.
-    pub fn frame_size(&self, bootstrap_servers: &str, topic: &Topic, partitions: usize) -> usize {
-        let partition = topic
-            .as_str()
-            .len()
-            .saturating_add("\"-2147483647\":[],".len());
-        self.opening(bootstrap_servers)
-            .len()
-            .saturating_add("}}".len())
-            .saturating_add(partition.saturating_mul(partitions))
+    /// Returns how many bytes an event has for partitions ([`frame_size`]) and their records ([`EventRecord::size`]).
+    pub fn room(&self, bootstrap_servers: &str) -> usize {
+        // Every partition is counted with a comma behind it, and the last one has none.
+        let comma = ",".len();
+        MAX_EVENT_BYTES
+            .saturating_add(comma)
+            .saturating_sub(self.opening(bootstrap_servers).len())
+            .saturating_sub("}}".len())
     }
 
     fn opening(&self, bootstrap_servers: &str) -> Vec<u8> {
@@ -204,6 +204,11 @@ impl EventSource {
         format!(r#"{{"eventSource":{source},"bootstrapServers":{servers},"records":{{"#)
             .into_bytes()
     }
+}
+
+/// Returns how many bytes a partition adds to an event before its first record.
+pub fn frame_size(topic: &Topic, partition: Partition) -> usize {
+    format!("\"{topic}-{partition}\":[]").len()
 }
 
 fn text(text: &str) -> String {

@@ -2,13 +2,19 @@
 
 mod answer;
 mod backlog;
+mod batch;
 mod commits;
 mod consumer;
 mod lane;
+mod piece;
 mod poller;
 mod progress;
+mod queue;
+mod rules;
 mod settings;
 mod standing;
+mod start;
+mod watermarks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +37,7 @@ pub use self::standing::{HandedBack, InFlight, MostDelivered, Standing};
 /// A running mapping; dropping it ends it as a crash would: nothing more is committed.
 ///
 /// Each partition has one invocation at a time, in offset order. Offsets are committed after the answer. Records that are
-/// not done are delivered again without end, after a pause that grows from 100 ms to 1 s.
+/// not done are delivered again, after a pause that grows from 100 ms to 1 s, for as long as the settings allow.
 #[derive(Debug)]
 pub struct Mapping {
     name: Arc<str>,

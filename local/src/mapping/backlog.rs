@@ -2,70 +2,35 @@
 //!
 //! Pure: no broker, no function, and time is an argument.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use pipeline::{Offset, Partition};
+use pipeline::Partition;
 use tokio::time::Instant;
 
-use super::answer::Place;
-use super::lane::{Fetch, Lane, Taken};
-use super::settings::{Batching, Pollers, Redelivery};
+use super::batch::{Batch, Finished, Part, Resolution, Turn};
+use super::lane::{Fetch, Lane, Next};
+use super::queue::Load;
+use super::rules::{INVOCATIONS_OF_A_POLLER, PollerNumber, Rules};
+use super::settings::Bisect;
+use super::standing::{HandedBack, MostDelivered};
 use crate::event::EventRecord;
 
 /// Every partition that the mapping reads, each with its own queue.
 #[derive(Debug)]
 pub(super) struct Backlog {
+    rules: Rules,
     lanes: BTreeMap<Partition, Lane>,
-    limits: Limits,
-    redelivery: Redelivery,
+    /// How many invocations each poller has under way.
+    under_way: BTreeMap<PollerNumber, usize>,
+    batches: u64,
 }
 
-/// What a batch may hold.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    pub(super) records: usize,
-    pub(super) bytes: usize,
-    pub(super) window: Duration,
-    pub(super) pollers: Pollers,
-}
-
-/// Records that are delivered with one invocation, the partitions one after the other and each in order.
-#[derive(Clone, Debug)]
-pub(super) struct Batch {
-    pub(super) records: Vec<Arc<EventRecord>>,
-    pub(super) parts: Vec<Part>,
-}
-
-/// What a batch holds of one partition.
+/// The time, by both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) partition: Partition,
-    pub(super) first: Offset,
-    pub(super) last: Offset,
-    pub(super) records: usize,
-    pub(super) delivery: u32,
-    epoch: u64,
-}
-
-/// What becomes of a batch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Resolution {
-    AllDone,
-    NotDone(BTreeSet<Place>),
-    Again,
-}
-
-/// What becomes of one partition's part of a batch.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Finished {
-    /// Offsets to commit: the next one to read.
-    pub(super) commits: Vec<(Partition, i64)>,
-    /// Partitions with records that are delivered again, and when.
-    pub(super) again: Vec<(Partition, usize, Duration)>,
-    /// Partitions that another reader has taken over meanwhile: the answer counts for nothing.
-    pub(super) lost: Vec<Partition>,
+pub(super) struct Moment {
+    pub(super) instant: Instant,
+    /// Milliseconds since 1970, for the age of records.
+    pub(super) time: i64,
 }
 
 /// Partitions whose fetching must stop or go on.
@@ -75,33 +40,22 @@ pub(super) struct Fetching {
     pub(super) resume: Vec<Partition>,
 }
 
-impl Limits {
-    pub(super) fn new(batching: Batching, pollers: Pollers, bytes: usize) -> Self {
-        Self {
-            records: batching.size.get(),
-            bytes,
-            window: batching.window,
-            pollers,
-        }
-    }
-}
-
-impl Batch {
-    /// Returns where its records are.
-    pub(super) fn places(&self) -> BTreeSet<Place> {
-        self.records
-            .iter()
-            .map(|record| (record.coordinates.partition, record.coordinates.offset))
-            .collect()
-    }
+/// Partitions of one poller that may go in one batch.
+#[derive(Debug)]
+struct Candidate {
+    poller: PollerNumber,
+    next: Next,
+    /// The longest-waiting first.
+    partitions: Vec<(Instant, Partition)>,
 }
 
 impl Backlog {
-    pub(super) fn new(limits: Limits, redelivery: Redelivery) -> Self {
+    pub(super) fn new(rules: Rules) -> Self {
         Self {
+            rules,
             lanes: BTreeMap::new(),
-            limits,
-            redelivery,
+            under_way: BTreeMap::new(),
+            batches: 0,
         }
     }
 
@@ -134,6 +88,12 @@ impl Backlog {
         self.lanes.get(&partition).is_some_and(|lane| lane.assigned)
     }
 
+    /// Returns the partitions that the mapping reads now.
+    pub(super) fn partitions(&self) -> Vec<Partition> {
+        let assigned = self.lanes.iter().filter(|(_, lane)| lane.assigned);
+        assigned.map(|(partition, _)| *partition).collect()
+    }
+
     /// Queues a record that was read; one that is too large for any event is passed over, and `Err` returns what to commit for it.
     pub(super) fn push(
         &mut self,
@@ -141,7 +101,7 @@ impl Backlog {
         now: Instant,
     ) -> Result<(), Option<(Partition, i64)>> {
         let partition = record.coordinates.partition;
-        let fits = record.size() <= self.limits.bytes;
+        let fits = self.rules.fits_alone(&record);
         let Some(lane) = self.lanes.get_mut(&partition).filter(|lane| lane.assigned) else {
             return Ok(());
         };
@@ -152,9 +112,8 @@ impl Backlog {
             lane.push(record, now);
             Ok(())
         } else {
-            Err(lane
-                .pass_over(record.coordinates.offset)
-                .map(|next| (partition, next)))
+            let next = lane.pass_over(record.coordinates.offset);
+            Err(next.map(|next| (partition, next)))
         }
     }
 
@@ -165,85 +124,132 @@ impl Backlog {
         }
     }
 
-    /// Takes the next batch that may be delivered now, the longest-waiting partition first.
-    pub(super) fn take(&mut self, now: Instant) -> Option<Batch> {
-        let mut free: Vec<(Instant, Partition)> = self
-            .lanes
-            .iter()
-            .filter_map(|(partition, lane)| Some((lane.since(now)?, *partition)))
-            .collect();
-        free.sort_unstable();
-        let chosen: Vec<Partition> = match self.limits.pollers {
-            Pollers::Standard => free
-                .iter()
-                .map(|(_, partition)| *partition)
-                .find(|partition| self.is_ripe(&[*partition], now))
-                .into_iter()
-                .collect(),
-            Pollers::Provisioned(_) => {
-                let all: Vec<Partition> = free.iter().map(|(_, partition)| *partition).collect();
-                if self.is_ripe(&all, now) {
-                    all
-                } else {
-                    Vec::new()
-                }
-            }
+    /// Takes the next batch that may be delivered now, that with the longest-waiting partition first; records that are too old
+    /// are passed over.
+    pub(super) fn take(&mut self, now: Moment) -> Turn {
+        let mut turn = Turn::default();
+        let ripe = self.candidates(now.instant).into_iter();
+        let ripe = ripe.filter(|candidate| self.is_ripe(candidate, now.instant));
+        let since = |candidate: &Candidate| candidate.partitions.first().copied();
+        let Some(chosen) = ripe.min_by_key(since) else {
+            return turn;
         };
-        let mut batch = Batch {
-            records: Vec::new(),
-            parts: Vec::new(),
+        self.batches = self.batches.wrapping_add(1);
+        let together = match self.rules.bisect {
+            Bisect::Off => Some(self.batches),
+            // What is split is of one partition.
+            Bisect::On => None,
         };
-        let mut bytes = 0;
-        for partition in chosen {
-            let room = Limits {
-                records: self.limits.records.saturating_sub(batch.records.len()),
-                bytes: self.limits.bytes.saturating_sub(bytes),
-                ..self.limits
+        let oldest = self.rules.oldest(now.time);
+        let mut room = Load {
+            records: self.rules.records,
+            bytes: self.rules.bytes,
+        };
+        let (mut records, mut parts) = (Vec::new(), Vec::new());
+        for (_, partition) in chosen.partitions {
+            let frame = self.rules.frame_size(partition);
+            let Some(bytes) = room.bytes.checked_sub(frame) else {
+                break;
             };
             let Some(lane) = self.lanes.get_mut(&partition) else {
                 continue;
             };
-            let Some(taken) = lane.take(room) else {
+            let Some(taken) = lane.take(Load { bytes, ..room }, oldest) else {
                 continue;
             };
-            bytes = bytes.saturating_add(taken.bytes);
-            let Taken {
-                records,
-                epoch,
-                delivery,
-                ..
-            } = taken;
-            if let (Some(first), Some(last)) = (records.first(), records.last()) {
-                batch.parts.push(Part {
+            turn.expired.extend(taken.expired);
+            turn.commits
+                .extend(taken.commit.map(|next| (partition, next)));
+            if let (Some(first), Some(last)) = (taken.records.first(), taken.records.last()) {
+                lane.note_batch(together);
+                parts.push(Part {
                     partition,
                     first: first.coordinates.offset,
                     last: last.coordinates.offset,
-                    records: records.len(),
-                    delivery,
-                    epoch,
+                    records: taken.records.len(),
+                    delivery: taken.delivery,
+                    epoch: taken.epoch,
                 });
+                let size: usize = taken.records.iter().map(|record| record.size()).sum();
+                room.bytes = bytes.saturating_sub(size);
+                room.records = room.records.saturating_sub(taken.records.len());
+                records.extend(taken.records);
             }
-            batch.records.extend(records);
         }
-        (!batch.records.is_empty()).then_some(batch)
+        if !parts.is_empty() {
+            let under_way = self.under_way.entry(chosen.poller).or_default();
+            *under_way = under_way.saturating_add(1);
+            turn.batch = Some(Batch {
+                poller: chosen.poller,
+                records,
+                parts,
+            });
+        }
+        turn
     }
 
-    /// Tells whether a batch of these partitions should go: it is full, the window of one is over, or one is delivered again.
-    fn is_ripe(&self, partitions: &[Partition], now: Instant) -> bool {
-        let lanes = || partitions.iter().filter_map(|at| self.lanes.get(at));
-        let records: usize = lanes().map(Lane::waiting_records).sum();
-        let bytes: usize = lanes().map(Lane::waiting_bytes).sum();
-        records >= self.limits.records
-            || bytes >= self.limits.bytes
-            || lanes().any(|lane| lane.is_due(self.limits.window, now))
+    /// Returns what may go together, for each poller that may invoke.
+    fn candidates(&self, now: Instant) -> Vec<Candidate> {
+        // A partition that is delivered again by itself is its own candidate.
+        let mut groups: BTreeMap<_, Vec<(Instant, Partition)>> = BTreeMap::new();
+        for (partition, lane) in &self.lanes {
+            let poller = self.rules.poller_of(*partition);
+            if let Some((next, since)) = lane.next(now)
+                && self.may_invoke(poller)
+            {
+                let own = match next {
+                    Next::Fresh | Next::Rest(_) => None,
+                    Next::Alone => Some(*partition),
+                };
+                let group = groups.entry((poller, next, own)).or_default();
+                group.push((since, *partition));
+            }
+        }
+        let candidate = |((poller, next, _), mut partitions): (_, Vec<_>)| {
+            partitions.sort_unstable();
+            Candidate {
+                poller,
+                next,
+                partitions,
+            }
+        };
+        groups.into_iter().map(candidate).collect()
+    }
+
+    fn may_invoke(&self, poller: PollerNumber) -> bool {
+        let under_way = self.under_way.get(&poller).copied().unwrap_or_default();
+        under_way < INVOCATIONS_OF_A_POLLER
+    }
+
+    /// Tells whether a batch should go: it is full, the window of a partition is over, or it is delivered again.
+    fn is_ripe(&self, candidate: &Candidate, now: Instant) -> bool {
+        match candidate.next {
+            Next::Rest(_) | Next::Alone => return true,
+            Next::Fresh => {}
+        }
+        let (mut records, mut bytes): (usize, usize) = (0, 0);
+        for (since, partition) in &candidate.partitions {
+            if now.saturating_duration_since(*since) >= self.rules.window {
+                return true;
+            }
+            let waiting = self.lanes.get(partition).map(Lane::waiting);
+            let waiting = waiting.unwrap_or_default();
+            records = records.saturating_add(waiting.records);
+            bytes = bytes
+                .saturating_add(waiting.bytes)
+                .saturating_add(self.rules.frame_size(*partition));
+        }
+        records >= self.rules.records || bytes >= self.rules.bytes
     }
 
     /// Returns when the next batch may become ripe by time alone.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.lanes
-            .values()
-            .filter_map(|lane| lane.due_at(self.limits.window))
-            .min()
+        let may_go = self
+            .lanes
+            .iter()
+            .filter(|(partition, _)| self.may_invoke(self.rules.poller_of(**partition)));
+        let due = may_go.filter_map(|(_, lane)| lane.due_at(self.rules.window));
+        due.min()
     }
 
     /// Applies what becomes of a batch.
@@ -253,31 +259,25 @@ impl Backlog {
         resolution: &Resolution,
         now: Instant,
     ) -> Finished {
+        if let Some(under_way) = self.under_way.get_mut(&batch.poller) {
+            *under_way = under_way.saturating_sub(1);
+        }
         let mut finished = Finished::default();
         for part in &batch.parts {
-            let Some(lane) = self.lanes.get_mut(&part.partition) else {
+            let partition = part.partition;
+            let Some(lane) = self.lanes.get_mut(&partition) else {
                 continue;
             };
-            if !lane.finish(part.epoch) {
-                finished.lost.push(part.partition);
+            let Some(ending) = lane.finish(part.epoch, resolution, &self.rules, now) else {
+                finished.lost.push(partition);
                 continue;
-            }
-            let records: Vec<Arc<EventRecord>> = batch
-                .records
-                .iter()
-                .filter(|record| record.coordinates.partition == part.partition)
-                .cloned()
-                .collect();
-            let left = match resolution {
-                Resolution::AllDone => Vec::new(),
-                Resolution::Again => records.clone(),
-                Resolution::NotDone(places) => not_done(&records, places, self.redelivery),
             };
-            if let Some(next) = lane.keep(&records, left, now) {
-                finished.commits.push((part.partition, next));
-            }
-            if let Some((records, pause)) = lane.pausing(now) {
-                finished.again.push((part.partition, records, pause));
+            let commit = ending.commit.map(|next| (partition, next));
+            finished.commits.extend(commit);
+            finished.exhausted.extend(ending.exhausted);
+            if let Some((records, until)) = lane.pausing() {
+                let pause = until.saturating_duration_since(now);
+                finished.again.push((partition, records, pause));
             }
         }
         finished
@@ -287,7 +287,7 @@ impl Backlog {
     pub(super) fn fetching(&mut self) -> Fetching {
         let mut fetching = Fetching::default();
         for (partition, lane) in &mut self.lanes {
-            match lane.change_fetching(self.limits) {
+            match lane.change_fetching(&self.rules) {
                 Some(Fetch::On) => fetching.resume.push(*partition),
                 Some(Fetch::Off) => fetching.pause.push(*partition),
                 None => {}
@@ -300,24 +300,29 @@ impl Backlog {
     pub(super) fn is_idle(&self) -> bool {
         self.lanes.values().all(Lane::is_idle)
     }
-}
 
-/// Returns the records of a partition that are delivered again.
-fn not_done(
-    records: &[Arc<EventRecord>],
-    places: &BTreeSet<Place>,
-    redelivery: Redelivery,
-) -> Vec<Arc<EventRecord>> {
-    let listed = |record: &&Arc<EventRecord>| {
-        places.contains(&(record.coordinates.partition, record.coordinates.offset))
-    };
-    match redelivery {
-        Redelivery::Items => records.iter().filter(listed).cloned().collect(),
-        Redelivery::Resume => records
-            .iter()
-            .skip_while(|record| !listed(record))
-            .cloned()
-            .collect(),
+    /// Returns what is delivered again after a pause.
+    pub(super) fn handed_back(&self) -> Option<HandedBack> {
+        let pausing = self.lanes.values().filter_map(Lane::pausing);
+        pausing
+            .map(|(records, until)| HandedBack { records, until })
+            .reduce(|one, other| HandedBack {
+                records: one.records.saturating_add(other.records),
+                until: one.until.min(other.until),
+            })
+    }
+
+    /// Returns the head of a partition's queue that has been delivered most often.
+    pub(super) fn most_delivered(&self) -> Option<MostDelivered> {
+        let heads = self.lanes.iter().filter_map(|(partition, lane)| {
+            let (offset, deliveries) = lane.head()?;
+            Some(MostDelivered {
+                partition: *partition,
+                offset,
+                deliveries,
+            })
+        });
+        heads.max_by_key(|head| head.deliveries)
     }
 }
 

@@ -1,14 +1,17 @@
 //! The mapping's Kafka consumer: eager assignment, nothing committed but what the mapping says.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context;
 use pipeline::{Partition, Topic};
-use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance, StreamConsumer};
-use rdkafka::{ClientConfig, ClientContext, TopicPartitionList};
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, StreamConsumer};
+use rdkafka::types::RDKafkaRespErr;
+use rdkafka::{ClientConfig, ClientContext, Offset, TopicPartitionList};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use super::settings::{MappingSettings, StartingPosition};
+use super::start::{Pins, place};
 
 /// A member of the mapping's group.
 pub(super) struct Member {
@@ -17,28 +20,50 @@ pub(super) struct Member {
 }
 
 /// Passes on what happens to the assignment.
-pub(super) struct Changes(UnboundedSender<Change>);
+pub(super) struct Changes {
+    start: StartingPosition,
+    changes: UnboundedSender<Change>,
+}
 
 /// What happened to the assignment; with eager assignment a revoke takes everything.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Change {
-    Assigned(Vec<Partition>),
+    /// These partitions are read, those that the group begins with from where it was committed that it begins.
+    Assigned(Vec<Partition>, Pins),
+    /// None is read, since it cannot be told where to begin.
+    Unplaced(anyhow::Error),
     Revoked(Vec<Partition>),
 }
 
 impl ClientContext for Changes {}
 
 impl ConsumerContext for Changes {
-    fn pre_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        if let Rebalance::Revoke(list) = rebalance {
-            self.0.send(Change::Revoked(partitions(list))).ok();
-        }
-    }
-
-    fn post_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        if let Rebalance::Assign(list) = rebalance {
-            self.0.send(Change::Assigned(partitions(list))).ok();
-        }
+    /// Assigns where to begin before anything is read, so that this is settled before the partitions can change hands again.
+    fn rebalance(
+        &self,
+        consumer: &BaseConsumer<Self>,
+        response: RDKafkaRespErr,
+        list: &mut TopicPartitionList,
+    ) {
+        let change = if response == RDKafkaRespErr::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
+            let placed = place(consumer, self.start, list)
+                .and_then(|pins| consumer.assign(list).map(|()| pins).map_err(Into::into));
+            placed.map_or_else(
+                |error| {
+                    consumer.unassign().ok();
+                    Change::Unplaced(error)
+                },
+                |pins| Change::Assigned(partitions(list), pins),
+            )
+        } else {
+            // Before anything of it is read by others.
+            self.changes.send(Change::Revoked(partitions(list))).ok();
+            match consumer.unassign() {
+                Ok(()) => return,
+                Err(error) => Change::Unplaced(error.into()),
+            }
+        };
+        self.changes.send(change).ok();
     }
 }
 
@@ -49,21 +74,38 @@ fn partitions(list: &TopicPartitionList) -> Vec<Partition> {
         .collect()
 }
 
+/// Returns the offsets of a list, without partitions that have none; an error when one could not be asked for.
+pub(super) fn offsets_of(list: &TopicPartitionList) -> anyhow::Result<BTreeMap<Partition, i64>> {
+    let mut offsets = BTreeMap::new();
+    for element in list.elements() {
+        let about = || format!("partition {}", element.partition());
+        element.error().with_context(about)?;
+        let partition = Partition::new(element.partition()).with_context(about)?;
+        match element.offset() {
+            Offset::Offset(offset) => {
+                offsets.insert(partition, offset);
+            }
+            Offset::Beginning
+            | Offset::End
+            | Offset::Stored
+            | Offset::Invalid
+            | Offset::OffsetTail(_) => {}
+        }
+    }
+    Ok(offsets)
+}
+
 impl Member {
     /// Joins the group; reads nothing before it is polled.
     pub(super) fn join(settings: &MappingSettings) -> anyhow::Result<Self> {
         let (sender, changes) = mpsc::unbounded_channel();
-        let start = match settings.start {
-            StartingPosition::TrimHorizon => "earliest",
-            StartingPosition::Latest => "latest",
-            StartingPosition::AtTimestamp(_) => "error",
-        };
         let mut config = ClientConfig::new();
         let own = [
             ("bootstrap.servers", settings.brokers.as_str()),
             ("group.id", settings.group.as_str()),
             ("client.id", "brew-mapping"),
-            ("auto.offset.reset", start),
+            // For a group without offsets, and when what it committed is no longer there.
+            ("auto.offset.reset", "earliest"),
             // Cooperative assignment was seen to drop records at a revoke.
             ("partition.assignment.strategy", "range"),
             ("enable.auto.commit", "false"),
@@ -85,13 +127,22 @@ impl Member {
             config.set(name, value);
         }
         let consumer: StreamConsumer<Changes> = config
-            .create_with_context(Changes(sender))
+            .create_with_context(Changes {
+                start: settings.start,
+                changes: sender,
+            })
             .with_context(|| format!("cannot make the consumer of {}", settings.name))?;
-        consumer
-            .subscribe(&[settings.topic.as_str()])
-            .with_context(|| format!("cannot subscribe to {}", settings.topic))?;
+        subscribe(&consumer, &settings.topic)?;
         Ok(Self { consumer, changes })
     }
+}
+
+/// Joins the group, again when it is joined already.
+pub(super) fn subscribe(consumer: &StreamConsumer<Changes>, topic: &Topic) -> anyhow::Result<()> {
+    consumer.unsubscribe();
+    consumer
+        .subscribe(&[topic.as_str()])
+        .with_context(|| format!("cannot subscribe to {topic}"))
 }
 
 /// Stops or goes on with fetching of partitions.

@@ -4,10 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::Offset;
+use pipeline::{Coordinates, Offset};
 use tokio::time::Instant;
 
-use super::backlog::Limits;
+use super::batch::Resolution;
+use super::piece::Piece;
+use super::queue::{Load, Queue, after};
+use super::rules::{Rules, is_too_old};
 use crate::event::EventRecord;
 
 /// The pause before records are delivered again: the first, and the longest after growing.
@@ -19,14 +22,12 @@ pub(super) struct Lane {
     pub(super) assigned: bool,
     pub(super) at_end: bool,
     epoch: u64,
-    waiting: VecDeque<Queued>,
-    waiting_bytes: usize,
-    /// Delivered before and not done; goes alone, before what waits.
-    again: Vec<Arc<EventRecord>>,
+    waiting: Queue,
+    /// Delivered before and not done; goes before what waits, one piece after the other.
+    again: VecDeque<Piece>,
     again_at: Instant,
     pause: Option<Duration>,
-    delivery: u32,
-    running: bool,
+    running: Option<Running>,
     /// The offset after the last record that was taken.
     taken_to: i64,
     committed: i64,
@@ -42,21 +43,40 @@ pub(super) enum Fetch {
     Off,
 }
 
+/// What may go next, and with what else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Next {
+    /// Records that have not been delivered yet.
+    Fresh,
+    /// What is left of this batch.
+    Rest(u64),
+    /// Records that are delivered again by themselves.
+    Alone,
+}
+
 #[derive(Debug)]
-struct Queued {
-    record: Arc<EventRecord>,
-    arrived: Instant,
-    /// The offset to go on at once the record is done.
-    next: i64,
+struct Running {
+    epoch: u64,
+    piece: Piece,
 }
 
 /// What was taken of a lane for a batch.
 #[derive(Debug)]
 pub(super) struct Taken {
+    /// Nothing when all of it was too old.
     pub(super) records: Vec<Arc<EventRecord>>,
-    pub(super) bytes: usize,
     pub(super) epoch: u64,
     pub(super) delivery: u32,
+    pub(super) expired: Vec<Coordinates>,
+    /// The offset to commit when nothing is left in hand.
+    pub(super) commit: Option<i64>,
+}
+
+/// What becomes of what was taken.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) commit: Option<i64>,
+    pub(super) exhausted: Vec<Coordinates>,
 }
 
 impl Lane {
@@ -65,13 +85,11 @@ impl Lane {
             assigned: false,
             at_end: false,
             epoch: 0,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
-            again: Vec::new(),
+            waiting: Queue::default(),
+            again: VecDeque::new(),
             again_at: now,
             pause: None,
-            delivery: 1,
-            running: false,
+            running: None,
             taken_to: 0,
             committed: 0,
             read_to: 0,
@@ -88,20 +106,10 @@ impl Lane {
     ///
     /// Returns whether fetching had been stopped.
     pub(super) fn revoke(&mut self) -> bool {
-        let stopped = self.fetching == Fetch::Off;
-        self.epoch = self.epoch.wrapping_add(1);
-        self.assigned = false;
-        self.at_end = false;
-        self.waiting.clear();
-        self.waiting_bytes = 0;
-        self.again.clear();
-        self.pause = None;
-        self.delivery = 1;
-        self.taken_to = 0;
-        self.committed = 0;
-        self.read_to = 0;
-        self.fetching = Fetch::On;
-        stopped
+        let before = std::mem::replace(self, Self::new(self.again_at));
+        self.epoch = before.epoch.wrapping_add(1);
+        self.running = before.running;
+        before.fetching == Fetch::Off
     }
 
     /// Tells whether a record is new: one that was read before, which the client may do when fetching goes on, is not queued twice.
@@ -115,172 +123,168 @@ impl Lane {
     }
 
     pub(super) fn push(&mut self, record: EventRecord, now: Instant) {
-        self.waiting_bytes = self.waiting_bytes.saturating_add(record.size());
-        self.waiting.push_back(Queued {
-            next: after(record.coordinates.offset),
-            record: Arc::new(record),
-            arrived: now,
-        });
+        self.waiting.push(record, now);
     }
 
     /// Passes a record over: its offset goes with the record before it, or is returned to be committed when there is none.
     pub(super) fn pass_over(&mut self, offset: Offset) -> Option<i64> {
-        let next = after(offset);
-        if let Some(last) = self.waiting.back_mut() {
-            last.next = next;
+        self.taken_to = self.waiting.pass_over(offset)?;
+        self.commit_when_nothing_runs()
+    }
+
+    /// Returns what may go now, and since when; `None` when nothing may.
+    pub(super) fn next(&self, now: Instant) -> Option<(Next, Instant)> {
+        if self.is_busy() {
             return None;
         }
-        self.taken_to = next;
-        let in_hand = self.running || !self.again.is_empty();
-        (!in_hand).then(|| {
-            self.committed = next;
-            next
-        })
-    }
-
-    /// Returns since when the lane has had something that may go in a batch; `None` when it has not.
-    pub(super) fn since(&self, now: Instant) -> Option<Instant> {
-        if self.running || !self.assigned {
-            return None;
-        }
-        if self.again.is_empty() {
-            self.waiting.front().map(|queued| queued.arrived)
-        } else {
-            (self.again_at <= now).then_some(self.again_at)
+        match self.again.front() {
+            None => Some((Next::Fresh, self.waiting.since()?)),
+            Some(_) if self.again_at > now => None,
+            Some(piece) => Some((piece.batch.map_or(Next::Alone, Next::Rest), self.again_at)),
         }
     }
 
-    pub(super) fn waiting_records(&self) -> usize {
-        if self.again.is_empty() {
-            self.waiting.len()
-        } else {
-            self.again.len()
-        }
-    }
-
-    pub(super) const fn waiting_bytes(&self) -> usize {
-        if self.again.is_empty() {
-            self.waiting_bytes
-        } else {
-            0
-        }
-    }
-
-    pub(super) fn is_due(&self, window: Duration, now: Instant) -> bool {
-        self.due_at(window).is_some_and(|due| due <= now)
+    /// Returns what waits for its first delivery.
+    pub(super) fn waiting(&self) -> Load {
+        self.waiting.load()
     }
 
     /// Returns when the lane's next batch goes even if it does not fill.
     pub(super) fn due_at(&self, window: Duration) -> Option<Instant> {
-        if self.running || !self.assigned {
+        if self.is_busy() {
             None
         } else if self.again.is_empty() {
-            self.waiting
-                .front()
-                .map(|queued| later(queued.arrived, window))
+            Some(later(self.waiting.since()?, window))
         } else {
             Some(self.again_at)
         }
     }
 
-    /// Takes what fits; a batch that is delivered again is not topped up.
-    pub(super) fn take(&mut self, room: Limits) -> Option<Taken> {
-        let mut bytes: usize = 0;
-        let records: Vec<Arc<EventRecord>> = if self.again.is_empty() {
-            let mut records = Vec::new();
-            while records.len() < room.records
-                && let Some(queued) = self
-                    .waiting
-                    .pop_front_if(|queued| bytes.saturating_add(queued.record.size()) <= room.bytes)
-            {
-                bytes = bytes.saturating_add(queued.record.size());
-                self.taken_to = queued.next;
-                records.push(queued.record);
-            }
-            self.waiting_bytes = self.waiting_bytes.saturating_sub(bytes);
-            records
-        } else {
-            bytes = self.again.iter().map(|record| record.size()).sum();
-            if self.again.len() > room.records || bytes > room.bytes {
+    /// Takes what fits, without what is older than `oldest`; a piece that is delivered again is not topped up.
+    ///
+    /// Returns `None` when there is no room for the first of it.
+    pub(super) fn take(&mut self, room: Load, oldest: Option<i64>) -> Option<Taken> {
+        let (piece, expired) = match self.again.pop_front() {
+            Some(piece) if !piece.fits(room) => {
+                self.again.push_front(piece);
                 return None;
             }
-            std::mem::take(&mut self.again)
+            Some(piece) => {
+                let (expired, records) = piece
+                    .records
+                    .into_iter()
+                    .partition(|record| is_too_old(record, oldest));
+                (Piece { records, ..piece }, coordinates(&expired))
+            }
+            None => {
+                let taken = self.waiting.take(room, oldest);
+                self.taken_to = taken.next?;
+                (Piece::fresh(taken.records), taken.expired)
+            }
         };
-        if records.is_empty() {
-            return None;
-        }
-        self.running = true;
+        let records = piece.records.clone();
+        let delivery = piece.deliveries.saturating_add(1);
+        let commit = if records.is_empty() {
+            self.commit_when_nothing_runs()
+        } else {
+            let piece = Piece {
+                deliveries: delivery,
+                ..piece
+            };
+            let epoch = self.epoch;
+            self.running = Some(Running { epoch, piece });
+            None
+        };
         Some(Taken {
             records,
-            bytes,
             epoch: self.epoch,
-            delivery: self.delivery,
+            delivery,
+            expired,
+            commit,
         })
     }
 
-    /// Notes that the running invocation has ended; tells whether its answer still counts.
-    pub(super) fn finish(&mut self, epoch: u64) -> bool {
-        self.running = false;
-        self.assigned && self.epoch == epoch
+    /// Notes of which batch the part that runs is; what is left of it goes alone when that is none.
+    pub(super) fn note_batch(&mut self, batch: Option<u64>) {
+        if let Some(running) = &mut self.running {
+            running.piece.batch = batch;
+        }
     }
 
-    /// Keeps what is delivered again, and returns the offset to commit when it has moved.
-    pub(super) fn keep(
+    /// Notes that the running invocation has ended; `None` when its answer does not count any more.
+    pub(super) fn finish(
         &mut self,
-        delivered: &[Arc<EventRecord>],
-        left: Vec<Arc<EventRecord>>,
+        epoch: u64,
+        resolution: &Resolution,
+        rules: &Rules,
         now: Instant,
-    ) -> Option<i64> {
-        let progressed = left.len() < delivered.len();
+    ) -> Option<Ending> {
+        let Running { piece, .. } = self.running.take()?;
+        if !self.assigned || epoch != self.epoch {
+            return None;
+        }
+        let delivered = piece.records.len();
+        let left = piece.left(resolution, rules);
+        let remaining: usize = left.again.iter().map(|piece| piece.records.len()).sum();
+        let progressed = remaining < delivered;
         let (shortest, longest) = PAUSES;
-        let next = if let Some(first) = left.first() {
-            let pause = match self.pause {
-                Some(pause) if !progressed => pause.saturating_mul(2).min(longest),
-                Some(_) | None => shortest,
-            };
-            self.pause = Some(pause);
-            self.again_at = later(now, pause);
-            first.coordinates.offset.get()
-        } else {
-            self.pause = None;
-            self.taken_to
+        self.pause = match self.pause {
+            _ if remaining == 0 => None,
+            Some(pause) if !progressed => Some(pause.saturating_mul(2).min(longest)),
+            Some(_) | None => Some(shortest),
         };
-        let same_first = delivered.first().map(|record| &record.coordinates)
-            == left.first().map(|record| &record.coordinates);
-        self.delivery = if same_first {
-            self.delivery.saturating_add(1)
-        } else if left.is_empty() {
-            1
-        } else {
-            2
-        };
-        self.again = left;
-        (next > self.committed && progressed).then(|| {
+        self.again_at = later(now, self.pause.unwrap_or_default());
+        for piece in left.again.into_iter().rev() {
+            self.again.push_front(piece);
+        }
+        Some(Ending {
+            commit: if progressed { self.commit() } else { None },
+            exhausted: left.exhausted,
+        })
+    }
+
+    /// Returns the offset to commit when it has moved: that of the first record that is not done.
+    fn commit(&mut self) -> Option<i64> {
+        let first = self.again.front().and_then(|piece| piece.records.first());
+        let next = first.map_or(self.taken_to, |record| record.coordinates.offset.get());
+        (next > self.committed).then(|| {
             self.committed = next;
             next
         })
     }
 
-    /// Returns how many records are delivered again, and after what pause.
-    pub(super) fn pausing(&self, now: Instant) -> Option<(usize, Duration)> {
-        (!self.again.is_empty()).then(|| {
-            (
-                self.again.len(),
-                self.again_at.saturating_duration_since(now),
-            )
-        })
+    fn commit_when_nothing_runs(&mut self) -> Option<i64> {
+        // What still runs of an earlier epoch will commit nothing.
+        let running = self.running.as_ref();
+        if running.is_some_and(|running| running.epoch == self.epoch) {
+            None
+        } else {
+            self.commit()
+        }
+    }
+
+    /// Returns how many records are delivered again, and when the first of them.
+    pub(super) fn pausing(&self) -> Option<(usize, Instant)> {
+        let records = self.again.iter().map(|piece| piece.records.len()).sum();
+        (records > 0).then_some((records, self.again_at))
+    }
+
+    /// Returns the record that keeps the partition where it is, and how often it has been delivered.
+    pub(super) fn head(&self) -> Option<(Offset, u32)> {
+        let piece = match &self.running {
+            Some(running) => &running.piece,
+            None => self.again.front()?,
+        };
+        let first = piece.records.first().filter(|_| self.assigned)?;
+        Some((first.coordinates.offset, piece.deliveries))
     }
 
     /// Says what fetching must change to, once.
-    pub(super) fn change_fetching(&mut self, limits: Limits) -> Option<Fetch> {
-        let full = |times: usize| {
-            self.waiting.len() >= limits.records.saturating_mul(times)
-                || self.waiting_bytes >= limits.bytes.saturating_mul(times)
-        };
+    pub(super) fn change_fetching(&mut self, rules: &Rules) -> Option<Fetch> {
         // Two batches ahead are enough; below one it goes on.
         let fetch = match self.fetching {
-            Fetch::On if full(2) => Fetch::Off,
-            Fetch::Off if !full(1) => Fetch::On,
+            Fetch::On if self.waiting.fills(2, rules) => Fetch::Off,
+            Fetch::Off if !self.waiting.fills(1, rules) => Fetch::On,
             Fetch::On | Fetch::Off => return None,
         };
         self.assigned.then(|| {
@@ -290,13 +294,20 @@ impl Lane {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        let nothing_left = self.waiting.is_empty() && self.again.is_empty() && !self.running;
-        nothing_left && (self.at_end || !self.assigned)
+        let nothing_waits = self.waiting.is_empty() && self.again.is_empty();
+        nothing_waits && self.running.is_none() && (self.at_end || !self.assigned)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.running.is_some() || !self.assigned
     }
 }
 
-fn after(offset: Offset) -> i64 {
-    offset.get().saturating_add(1)
+fn coordinates(records: &[Arc<EventRecord>]) -> Vec<Coordinates> {
+    records
+        .iter()
+        .map(|record| record.coordinates.clone())
+        .collect()
 }
 
 fn later(instant: Instant, by: Duration) -> Instant {

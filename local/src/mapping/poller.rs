@@ -1,11 +1,13 @@
 //! The loop of a mapping.
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use pipeline::{Offset, Partition};
+use lambda::{Clock, SystemClock};
+use pipeline::{Coordinates, Offset, Partition};
 use rdkafka::consumer::StreamConsumer;
 use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
@@ -16,17 +18,23 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::answer::Answer;
-use super::backlog::{Backlog, Batch, Fetching, Limits, Resolution};
+use super::backlog::{Backlog, Fetching, Moment};
+use super::batch::{Batch, Resolution};
 use super::commits::{Commits, Sent};
-use super::consumer::{AFTER_TROUBLE, Change, Changes, Member, set_fetching};
+use super::consumer::{AFTER_TROUBLE, Change, Changes, Member, set_fetching, subscribe};
 use super::progress::{BatchVerdict, Discard, Portion, Progress, Report};
-use super::settings::{Answers, MappingSettings, Redelivery};
-use super::standing::Standing;
-use crate::event::{EventRecord, MAX_EVENT_BYTES};
+use super::rules::Rules;
+use super::settings::{Answers, MappingSettings};
+use super::standing::{InFlight, Standing};
+use super::watermarks::Watermarks;
+use crate::event::EventRecord;
 use crate::invoke::{Fault, Invoke, Outcome};
 
 /// How often the assignment is looked at while nothing else happens.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// How many records are taken in before anything else is looked at.
+const AT_ONCE: usize = 500;
 
 /// Reads, invokes and commits until it is told to stop.
 pub(super) struct Poller<F> {
@@ -39,10 +47,15 @@ pub(super) struct Poller<F> {
     consumer: Arc<StreamConsumer<Changes>>,
     changes: UnboundedReceiver<Change>,
     joined: bool,
+    /// When to join the group again.
+    join_at: Option<Instant>,
     backlog: Backlog,
     invocations: JoinSet<Ended>,
     invoked: u64,
+    /// For each invocation that runs, when it started, and its records.
+    in_flight: BTreeMap<u64, (Instant, usize)>,
     commits: Commits,
+    watermarks: Watermarks,
     trouble: Option<String>,
 }
 
@@ -63,22 +76,9 @@ impl<F: Invoke> Poller<F> {
         stopped: watch::Receiver<bool>,
     ) -> anyhow::Result<Self> {
         let Member { consumer, changes } = Member::join(&settings)?;
-        let redelivery = match settings.answers {
-            Answers::Reported(redelivery) => redelivery,
-            Answers::Ignored => Redelivery::default(),
-        };
-        let frame = settings.source.frame_size(
-            &settings.brokers,
-            &settings.topic,
-            settings.batching.size.get().min(1_000),
-        );
-        let limits = Limits::new(
-            settings.batching,
-            settings.pollers,
-            MAX_EVENT_BYTES.saturating_sub(frame),
-        );
         Ok(Self {
             name: settings.name.as_str().into(),
+            backlog: Backlog::new(Rules::of(&settings)),
             settings: Arc::new(settings),
             function,
             reports,
@@ -87,10 +87,12 @@ impl<F: Invoke> Poller<F> {
             consumer: Arc::new(consumer),
             changes,
             joined: false,
-            backlog: Backlog::new(limits, redelivery),
+            join_at: None,
             invocations: JoinSet::new(),
             invoked: 0,
+            in_flight: BTreeMap::new(),
             commits: Commits::default(),
+            watermarks: Watermarks::default(),
             trouble: None,
         })
     }
@@ -98,10 +100,11 @@ impl<F: Invoke> Poller<F> {
     pub(super) async fn run(mut self) {
         while !*self.stopped.borrow() {
             self.follow_assignment();
+            self.join_again();
             self.deliver();
             self.commits.send(&self.consumer, &self.settings.topic);
             self.adjust_fetching();
-            self.publish_idle();
+            self.tell_standing();
             self.step().await;
         }
         while let Some(ended) = self.invocations.join_next().await {
@@ -115,6 +118,7 @@ impl<F: Invoke> Poller<F> {
             self.committed(sent.ok());
             self.commits.send(&self.consumer, &self.settings.topic);
         }
+        while self.watermarks.looked_up().await.is_some() {}
         let Self { consumer, .. } = self;
         // Closing a consumer blocks until it has left the group.
         let left = tokio::task::spawn_blocking(move || drop(consumer));
@@ -125,13 +129,9 @@ impl<F: Invoke> Poller<F> {
     async fn step(&mut self) {
         let consumer = Arc::clone(&self.consumer);
         let now = Instant::now();
-        let pause = self
-            .backlog
-            .next_due()
-            .filter(|_| self.may_invoke())
-            .map_or(LOOK_AGAIN, |due| {
-                due.saturating_duration_since(now).min(LOOK_AGAIN)
-            });
+        let pause = self.backlog.next_due().map_or(LOOK_AGAIN, |due| {
+            due.saturating_duration_since(now).min(LOOK_AGAIN)
+        });
         tokio::select! {
             Some(ended) = self.invocations.join_next() => {
                 if let Ok(ended) = ended {
@@ -140,19 +140,19 @@ impl<F: Invoke> Poller<F> {
                 }
             }
             Some(sent) = self.commits.sent() => self.committed(sent.ok()),
+            Some(()) = self.watermarks.looked_up() => {}
             read = consumer.recv() => {
-                self.follow_assignment();
-                match read {
-                    Ok(message) => self.read(&message),
-                    Err(KafkaError::PartitionEOF(partition)) => {
-                        if let Some(partition) = Partition::new(partition) {
-                            self.backlog.at_end(partition);
-                        }
-                    }
-                    Err(error) => {
+                let mut next = Some(read);
+                // What has come with it is taken in too, before anything is delivered.
+                for _ in 0..AT_ONCE {
+                    let Some(read) = next else { break };
+                    self.follow_assignment();
+                    if let Err(error) = self.take_in(read) {
                         self.report_trouble(error.to_string());
                         tokio::time::sleep(AFTER_TROUBLE).await;
+                        break;
                     }
+                    next = consumer.recv().now_or_never();
                 }
             }
             () = tokio::time::sleep(pause) => {}
@@ -169,11 +169,19 @@ impl<F: Invoke> Poller<F> {
     fn follow_assignment(&mut self) {
         while let Ok(change) = self.changes.try_recv() {
             match change {
-                Change::Assigned(partitions) => {
+                Change::Assigned(partitions, pins) => {
                     self.joined = true;
                     self.backlog
                         .assign(partitions.iter().copied(), Instant::now());
                     self.report(Progress::Assigned(partitions));
+                    for (partition, offset) in pins {
+                        self.report_committed(partition, offset);
+                    }
+                }
+                Change::Unplaced(error) => {
+                    self.joined = false;
+                    self.join_at = Instant::now().checked_add(AFTER_TROUBLE);
+                    self.report_trouble(format!("{error:#}"));
                 }
                 Change::Revoked(partitions) => {
                     self.joined = false;
@@ -184,6 +192,30 @@ impl<F: Invoke> Poller<F> {
                 }
             }
         }
+    }
+
+    /// Joins the group again after it could not be told where to begin.
+    fn join_again(&mut self) {
+        if self.join_at.is_some_and(|at| at <= Instant::now()) {
+            self.join_at = None;
+            if let Err(error) = subscribe(&self.consumer, &self.settings.topic) {
+                self.report_trouble(format!("{error:#}"));
+                self.join_at = Instant::now().checked_add(AFTER_TROUBLE);
+            }
+        }
+    }
+
+    fn take_in(&mut self, read: Result<BorrowedMessage<'_>, KafkaError>) -> Result<(), KafkaError> {
+        match read {
+            Ok(message) => self.read(&message),
+            Err(KafkaError::PartitionEOF(partition)) => {
+                if let Some(partition) = Partition::new(partition) {
+                    self.backlog.at_end(partition);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     fn read(&mut self, message: &BorrowedMessage<'_>) {
@@ -200,23 +232,25 @@ impl<F: Invoke> Poller<F> {
             });
         }
         if let Err(commit) = self.backlog.push(record, Instant::now()) {
-            self.report(Progress::Discarded {
-                record: coordinates,
-                reason: Discard::TooLarge,
-            });
+            self.report_discarded([coordinates], Discard::TooLarge);
             self.commits.add(commit);
         }
     }
 
-    fn may_invoke(&self) -> bool {
-        self.invocations.len() < 100
-    }
-
     /// Invokes the function with every batch that may go.
     fn deliver(&mut self) {
-        while self.may_invoke()
-            && let Some(batch) = self.backlog.take(Instant::now())
-        {
+        loop {
+            let now = Moment {
+                instant: Instant::now(),
+                time: SystemClock.now().millis(),
+            };
+            let turn = self.backlog.take(now);
+            if turn.is_empty() {
+                break;
+            }
+            self.report_discarded(turn.expired, Discard::TooOld);
+            self.commits.add(turn.commits);
+            let Some(batch) = turn.batch else { continue };
             self.invoked = self.invoked.saturating_add(1);
             let invocation = self.invoked;
             let parts = batch.parts.iter().map(|part| Portion {
@@ -235,8 +269,10 @@ impl<F: Invoke> Poller<F> {
                 batch.records.iter().map(AsRef::as_ref),
             );
             let function = Arc::clone(&self.function);
+            let started = Instant::now();
+            let in_flight = (started, batch.records.len());
+            self.in_flight.insert(invocation, in_flight);
             self.invocations.spawn(async move {
-                let started = Instant::now();
                 let invoked = AssertUnwindSafe(function.invoke(event)).catch_unwind();
                 let outcome = invoked.await.unwrap_or_else(|_| {
                     Outcome::Failed(Fault::Endpoint("invoking it panicked".to_owned()))
@@ -264,6 +300,7 @@ impl<F: Invoke> Poller<F> {
             Outcome::Failed(_) => None,
         };
         let (resolution, verdict) = self.judge(outcome, &batch);
+        self.in_flight.remove(&invocation);
         let finished = self.backlog.finish(&batch, &resolution, Instant::now());
         let commits = finished
             .commits
@@ -279,6 +316,7 @@ impl<F: Invoke> Poller<F> {
         for partition in finished.lost {
             self.report(Progress::Lost(partition));
         }
+        self.report_discarded(finished.exhausted, Discard::RetriesExhausted);
         for (partition, records, pause) in finished.again {
             self.report(Progress::Waiting {
                 partition,
@@ -293,7 +331,7 @@ impl<F: Invoke> Poller<F> {
     fn judge(&self, outcome: Outcome, batch: &Batch) -> (Resolution, BatchVerdict) {
         let body = match outcome {
             Outcome::Answered(body) => body,
-            Outcome::Failed(fault) => return (Resolution::Again, BatchVerdict::Failed(fault)),
+            Outcome::Failed(fault) => return (Resolution::Failed, BatchVerdict::Failed(fault)),
         };
         match self.settings.answers {
             Answers::Ignored => (Resolution::AllDone, BatchVerdict::AllDone),
@@ -305,7 +343,7 @@ impl<F: Invoke> Poller<F> {
                         (Resolution::NotDone(places), verdict)
                     }
                     Answer::Malformed(problem) => {
-                        (Resolution::Again, BatchVerdict::Malformed(problem))
+                        (Resolution::Failed, BatchVerdict::Malformed(problem))
                     }
                 }
             }
@@ -319,9 +357,7 @@ impl<F: Invoke> Poller<F> {
         match result {
             Ok(()) => {
                 for (partition, offset) in offsets {
-                    if let Some(offset) = Offset::new(offset) {
-                        self.report(Progress::Committed { partition, offset });
-                    }
+                    self.report_committed(partition, offset);
                 }
             }
             Err(error) => {
@@ -344,17 +380,42 @@ impl<F: Invoke> Poller<F> {
         }
     }
 
-    fn publish_idle(&self) {
-        let idle = self.joined && self.backlog.is_idle() && self.commits.are_sent();
+    fn tell_standing(&mut self) {
+        let partitions = self.backlog.partitions();
+        let (consumer, topic) = (&self.consumer, &self.settings.topic);
+        self.watermarks.look_up(consumer, topic, &partitions);
+        let running = self.in_flight.values();
+        let since = running.clone().map(|(started, _)| *started).min();
         let standing = Standing {
-            idle,
-            ..Standing::default()
+            lag: self.watermarks.lag(&partitions),
+            partitions,
+            in_flight: since.map(|since| InFlight {
+                invocations: running.len(),
+                records: running.map(|(_, records)| records).sum(),
+                since,
+            }),
+            handed_back: self.backlog.handed_back(),
+            most_delivered: self.backlog.most_delivered(),
+            idle: self.joined && self.backlog.is_idle() && self.commits.are_sent(),
         };
         self.standing.send_if_modified(|before| {
             let changed = *before != standing;
             *before = standing;
             changed
         });
+    }
+
+    fn report_committed(&mut self, partition: Partition, offset: i64) {
+        self.watermarks.committed(partition, offset);
+        if let Some(offset) = Offset::new(offset) {
+            self.report(Progress::Committed { partition, offset });
+        }
+    }
+
+    fn report_discarded(&self, records: impl IntoIterator<Item = Coordinates>, reason: Discard) {
+        for record in records {
+            self.report(Progress::Discarded { record, reason });
+        }
     }
 
     /// Reports trouble once, until something is read again or it changes.

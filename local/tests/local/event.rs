@@ -1,7 +1,8 @@
 //! Events: byte for byte as Lambda's, and readable by the library that types them.
 
 use aws_lambda_events::event::kafka::KafkaEvent;
-use local::event::{EventRecord, EventSource};
+use local::event::{EventRecord, EventSource, MAX_EVENT_BYTES, frame_size};
+use pipeline::Partition;
 use rdkafka::Timestamp;
 use rdkafka::message::{Header, OwnedHeaders, OwnedMessage};
 
@@ -49,19 +50,19 @@ fn a_record_is_the_json_that_lambda_sends() {
 }
 
 #[test]
-fn what_is_absent_is_null_and_what_is_empty_is_empty() {
+fn what_is_null_is_absent_and_what_is_empty_is_empty() {
     check(
         &message(None, Some(b""), Timestamp::LogAppendTime(1), None),
         concat!(
             r#"{"topic":"some.topic-3","partition":7,"offset":123,"timestamp":1,"#,
-            r#""timestampType":"LOG_APPEND_TIME","key":null,"value":"","headers":[]}"#,
+            r#""timestampType":"LOG_APPEND_TIME","value":"","headers":[]}"#,
         ),
     );
     check(
         &message(Some(b""), None, Timestamp::CreateTime(0), None),
         concat!(
             r#"{"topic":"some.topic-3","partition":7,"offset":123,"timestamp":0,"#,
-            r#""timestampType":"CREATE_TIME","key":"","value":null,"headers":[]}"#,
+            r#""timestampType":"CREATE_TIME","key":"","headers":[]}"#,
         ),
     );
 }
@@ -86,9 +87,21 @@ fn the_event_names_its_source_and_groups_records_by_partition() {
         assert_eq!(std::str::from_utf8(&event).unwrap(), expected);
         let read: KafkaEvent = serde_json::from_slice(&event).unwrap();
         assert_eq!(read.bootstrap_servers.as_deref(), Some("b1:9092,b2:9092"));
+        // What a mapping counts before it builds an event comes to the very byte, for several partitions too.
         let topic = "some.topic-3".parse().unwrap();
-        let most = source.frame_size("b1:9092,b2:9092", &topic, 1) + 2 * record.size();
-        assert!(event.len() <= most);
+        let counted = |records: &[&EventRecord], partitions: &[i32]| {
+            let frames = partitions
+                .iter()
+                .map(|at| frame_size(&topic, Partition::new(*at).unwrap()));
+            let records = records.iter().map(|record| record.size());
+            let left = source.room("b1:9092,b2:9092") - records.sum::<usize>();
+            MAX_EVENT_BYTES - (left - frames.sum::<usize>())
+        };
+        assert_eq!(event.len(), counted(&[&record, &record], &[7]));
+        let mut other = record.clone();
+        other.coordinates.partition = Partition::new(12).unwrap();
+        let event = source.event("b1:9092,b2:9092", [&record, &other, &record]);
+        assert_eq!(event.len(), counted(&[&record, &record, &other], &[7, 12]));
     };
     let arn = "arn:aws:kafka:us-east-1:000000000000:cluster/brew/1-1".to_owned();
     check(

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use local::function::Function;
 use local::mapping::{
-    Answers, BatchVerdict, Mapping, MappingSettings, Pollers, Progress, Redelivery,
-    Report,
+    Answers, BatchVerdict, Mapping, MappingSettings, Pollers, Progress, Redelivery, Report,
 };
 use rdkafka::message::{Header, OwnedHeaders};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -184,7 +183,7 @@ async fn the_pause_before_a_redelivery_grows_to_1_s_and_starts_anew_after_progre
             }
         })
         .collect();
-    assert_eq!(deliveries, [1, 2, 3, 4, 5, 6, 2, 3]);
+    assert_eq!(deliveries, [1, 2, 3, 4, 5, 6, 7, 8]);
 }
 
 #[tokio::test]

@@ -1,42 +1,28 @@
-use bytes::Bytes;
-use pipeline::Coordinates;
+use std::num::NonZeroUsize;
+use std::time::Duration;
 
+use pipeline::Offset;
+
+use super::super::rules::tests::{SECOND, partition, place_of, record, rules};
+use super::super::settings::{Pollers, Redelivery};
 use super::*;
 
-const SECOND: Duration = Duration::from_secs(1);
-
-fn partition(number: i32) -> Partition {
-    Partition::new(number).unwrap()
-}
-
-fn record(at: i32, offset: i64, bytes: usize) -> EventRecord {
-    EventRecord {
-        coordinates: Coordinates {
-            topic: "t".parse().unwrap(),
-            partition: partition(at),
-            offset: Offset::new(offset).unwrap(),
-        },
-        timestamp: 1,
-        json: Bytes::from(vec![b'x'; bytes]),
-        unreadable_headers: 0,
-    }
-}
-
-/// A backlog of batches of at most 3 records and 100 bytes, 1 s after the first, with partitions 0 and 1.
-fn backlog(pollers: Pollers, redelivery: Redelivery, now: Instant) -> Backlog {
-    let limits = Limits {
-        records: 3,
-        bytes: 100,
-        window: SECOND,
-        pollers,
-    };
-    let mut backlog = Backlog::new(limits, redelivery);
-    backlog.assign([partition(0), partition(1)], now);
+/// A backlog with the rules of the tests, and partitions from 0 on.
+fn backlog(rules: Rules, partitions: i32, now: Instant) -> Backlog {
+    let mut backlog = Backlog::new(rules);
+    backlog.assign((0..partitions).map(partition), now);
     backlog
 }
 
 fn one(now: Instant) -> Backlog {
-    backlog(Pollers::Standard, Redelivery::Items, now)
+    backlog(rules(), 2, now)
+}
+
+fn pollers(number: usize) -> Rules {
+    Rules {
+        pollers: Pollers::Provisioned(NonZeroUsize::new(number).unwrap()),
+        ..rules()
+    }
 }
 
 fn push(backlog: &mut Backlog, at: i32, offsets: impl IntoIterator<Item = i64>, now: Instant) {
@@ -45,9 +31,16 @@ fn push(backlog: &mut Backlog, at: i32, offsets: impl IntoIterator<Item = i64>, 
     }
 }
 
+fn turn(backlog: &mut Backlog, now: Instant) -> Turn {
+    backlog.take(Moment {
+        instant: now,
+        time: 1_000_000,
+    })
+}
+
 /// Takes a batch and returns where its records are.
 fn take(backlog: &mut Backlog, now: Instant) -> Option<(Batch, Vec<(i32, i64)>)> {
-    let batch = backlog.take(now)?;
+    let batch = turn(backlog, now).batch?;
     let places = batch.records.iter().map(|record| {
         let at = &record.coordinates;
         (at.partition.get(), at.offset.get())
@@ -57,8 +50,8 @@ fn take(backlog: &mut Backlog, now: Instant) -> Option<(Batch, Vec<(i32, i64)>)>
 }
 
 fn not_done(places: &[(i32, i64)]) -> Resolution {
-    let place = |(at, offset): &(i32, i64)| (partition(*at), Offset::new(*offset).unwrap());
-    Resolution::NotDone(places.iter().map(place).collect())
+    let places = places.iter().map(|(at, offset)| place_of(*at, *offset));
+    Resolution::NotDone(places.collect())
 }
 
 #[test]
@@ -113,7 +106,7 @@ fn offsets_never_move_past_what_is_not_done_and_end_behind_the_batch() {
         assert_eq!(offsets, expected);
         assert_eq!(backlog.finish(&batch, &resolution, now).commits, commits);
     };
-    step(Resolution::Again, &[10, 11, 12], vec![]);
+    step(Resolution::Failed, &[10, 11, 12], vec![]);
     // 11 is done, and 10 is not.
     step(not_done(&[(0, 10), (0, 12)]), &[10, 11, 12], commit(10));
     step(not_done(&[(0, 12)]), &[10, 12], commit(12));
@@ -181,11 +174,11 @@ fn a_partition_that_comes_back_waits_for_the_invocation_that_still_runs() {
 #[test]
 fn a_batch_of_several_partitions_is_answered_for_each_of_them() {
     let now = Instant::now();
-    let mut backlog = backlog(
-        Pollers::Provisioned(std::num::NonZeroUsize::MIN),
-        Redelivery::Resume,
-        now,
-    );
+    let rules = Rules {
+        redelivery: Redelivery::Resume,
+        ..pollers(1)
+    };
+    let mut backlog = backlog(rules, 2, now);
     push(&mut backlog, 0, 0..2, now);
     push(&mut backlog, 1, 5..7, now + SECOND / 2);
     let (batch, places) = take(&mut backlog, now + SECOND / 2).unwrap();
@@ -259,9 +252,278 @@ fn idle_means_read_to_the_end_and_all_done() {
     assert!(!backlog.is_idle());
     let (batch, _) = take(&mut backlog, now + SECOND).unwrap();
     assert!(!backlog.is_idle());
-    backlog.finish(&batch, &Resolution::Again, now);
+    backlog.finish(&batch, &Resolution::Failed, now);
     assert!(!backlog.is_idle());
     let (batch, _) = take(&mut backlog, now + SECOND).unwrap();
     backlog.finish(&batch, &Resolution::AllDone, now);
     assert!(backlog.is_idle());
+}
+
+#[test]
+fn a_batch_draws_from_the_free_partitions_of_one_poller() {
+    let now = Instant::now();
+    let mut backlog = backlog(pollers(2), 4, now);
+    for at in 0..4 {
+        push(&mut backlog, at, 0..2, now);
+    }
+    // Partitions 0 and 2 are full together, and so are 1 and 3.
+    let (first, places) = take(&mut backlog, now).unwrap();
+    assert_eq!(places, [(0, 0), (0, 1), (2, 0)]);
+    let (_, places) = take(&mut backlog, now).unwrap();
+    assert_eq!(places, [(1, 0), (1, 1), (3, 0)]);
+    // What came too late for a batch waits until its partition is free.
+    push(&mut backlog, 2, 2..9, now);
+    assert!(take(&mut backlog, now + SECOND).is_none());
+    backlog.finish(&first, &Resolution::AllDone, now);
+    let (_, places) = take(&mut backlog, now).unwrap();
+    assert_eq!(places, [(2, 1), (2, 2), (2, 3)]);
+}
+
+#[test]
+fn a_poller_has_five_invocations_under_way_and_its_sixth_partition_stands_still() {
+    let now = Instant::now();
+    let mut backlog = backlog(pollers(1), 6, now);
+    let mut batches = Vec::new();
+    for at in 0..5 {
+        push(&mut backlog, at, 0..3, now);
+        batches.push(take(&mut backlog, now).unwrap().0);
+    }
+    push(&mut backlog, 5, 0..3, now);
+    assert!(take(&mut backlog, now + SECOND).is_none());
+    // Nor does time alone change that.
+    assert_eq!(backlog.next_due(), None);
+    backlog.finish(&batches[2], &Resolution::Failed, now);
+    let (_, places) = take(&mut backlog, now).unwrap();
+    assert_eq!(places, [(5, 0), (5, 1), (5, 2)]);
+    // A partition that went away does not keep its place under way for ever.
+    backlog.revoke((0..6).map(partition));
+    for batch in &batches {
+        backlog.finish(batch, &Resolution::AllDone, now);
+    }
+    backlog.assign([partition(0)], now);
+    push(&mut backlog, 0, 0..3, now);
+    assert!(take(&mut backlog, now).is_some());
+}
+
+#[test]
+fn in_standard_mode_each_partition_has_a_poller_of_its_own() {
+    let now = Instant::now();
+    let mut backlog = backlog(rules(), 7, now);
+    for at in 0..7 {
+        push(&mut backlog, at, 0..1, now);
+    }
+    for at in 0..7 {
+        let (_, places) = take(&mut backlog, now + SECOND).unwrap();
+        assert_eq!(places, [(at, 0)]);
+    }
+}
+
+#[test]
+fn a_batch_that_failed_is_delivered_again_as_it_was() {
+    let now = Instant::now();
+    let mut backlog = backlog(pollers(1), 3, now);
+    push(&mut backlog, 0, 0..1, now);
+    push(&mut backlog, 1, 0..2, now);
+    let (batch, _) = take(&mut backlog, now).unwrap();
+    push(&mut backlog, 2, 0..1, now);
+    push(&mut backlog, 0, 1..2, now);
+    backlog.finish(&batch, &Resolution::Failed, now);
+    let later = now + SECOND;
+    // What has come since does not join it.
+    let batches: Vec<_> = std::iter::from_fn(|| take(&mut backlog, later))
+        .map(|(_, places)| places)
+        .collect();
+    assert_eq!(batches, [vec![(2, 0)], vec![(0, 0), (1, 0), (1, 1)]]);
+}
+
+#[test]
+fn halves_go_one_after_the_other_down_to_the_record_that_fails() {
+    let now = Instant::now();
+    let rules = Rules {
+        records: 4,
+        bisect: Bisect::On,
+        retries: Some(1),
+        ..pollers(1)
+    };
+    let mut backlog = backlog(rules, 2, now);
+    push(&mut backlog, 0, 0..4, now);
+    let mut found = Vec::new();
+    let mut now = now;
+    // Record 2 fails in whatever company.
+    while let Some((batch, places)) = take(&mut backlog, now) {
+        let offsets: Vec<i64> = places.iter().map(|(_, offset)| *offset).collect();
+        let resolution = if offsets.contains(&2) {
+            Resolution::Failed
+        } else {
+            Resolution::AllDone
+        };
+        let finished = backlog.finish(&batch, &resolution, now);
+        let commit = finished.commits.first().map(|(_, next)| *next);
+        found.push((offsets, commit, finished.exhausted.len()));
+        now += SECOND;
+    }
+    let expected = [
+        (vec![0, 1, 2, 3], None, 0),
+        (vec![0, 1], Some(2), 0),
+        (vec![2, 3], None, 0),
+        (vec![2], None, 0),
+        (vec![2], Some(3), 1),
+        (vec![3], Some(4), 0),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_second_half_goes_at_once_after_the_first_and_the_other_partition_by_itself() {
+    let now = Instant::now();
+    let rules = Rules {
+        records: 6,
+        bisect: Bisect::On,
+        ..pollers(1)
+    };
+    let mut backlog = backlog(rules, 2, now);
+    push(&mut backlog, 0, 0..2, now);
+    push(&mut backlog, 1, 0..4, now);
+    let (batch, _) = take(&mut backlog, now).unwrap();
+    let pause = Duration::from_millis(100);
+    let finished = backlog.finish(&batch, &Resolution::Failed, now);
+    let waiting = [(partition(0), 2, pause), (partition(1), 4, pause)];
+    assert_eq!(finished.again, waiting);
+    let later = now + pause;
+    let (first, places) = take(&mut backlog, later).unwrap();
+    assert_eq!(places, [(0, 0)]);
+    let (_, places) = take(&mut backlog, later).unwrap();
+    assert_eq!(places, [(1, 0), (1, 1)]);
+    let finished = backlog.finish(&first, &Resolution::AllDone, later);
+    assert_eq!(finished.again, [(partition(0), 1, Duration::ZERO)]);
+    let (_, places) = take(&mut backlog, later).unwrap();
+    assert_eq!(places, [(0, 1)]);
+}
+
+#[test]
+fn after_the_last_retry_the_offset_moves_past_what_is_given_up() {
+    let now = Instant::now();
+    let rules = Rules {
+        retries: Some(1),
+        ..rules()
+    };
+    let mut backlog = backlog(rules, 1, now);
+    push(&mut backlog, 0, 0..4, now);
+    let (batch, _) = take(&mut backlog, now).unwrap();
+    assert_eq!(
+        backlog.finish(&batch, &not_done(&[(0, 2)]), now).commits,
+        [(partition(0), 2)]
+    );
+    let now = now + SECOND;
+    let (batch, places) = take(&mut backlog, now).unwrap();
+    assert_eq!(places, [(0, 2)]);
+    let finished = backlog.finish(&batch, &Resolution::Failed, now);
+    let given_up = record(0, 2, 9).coordinates;
+    assert_eq!(finished.exhausted, [given_up]);
+    assert_eq!(finished.commits, [(partition(0), 3)]);
+    // The next batch has its own retries.
+    let (batch, places) = take(&mut backlog, now).unwrap();
+    assert_eq!(places, [(0, 3)]);
+    let finished = backlog.finish(&batch, &Resolution::Failed, now);
+    assert_eq!((finished.exhausted, finished.again.len()), (vec![], 1));
+}
+
+#[test]
+fn records_past_their_age_are_passed_over_when_they_would_be_delivered_and_before_a_retry() {
+    let now = Instant::now();
+    let rules = Rules {
+        max_age: Some(Duration::from_mins(1)),
+        ..rules()
+    };
+    let mut backlog = backlog(rules, 1, now);
+    let aged = |offset, seconds: i64| EventRecord {
+        timestamp: 1_000_000 - seconds * 1_000,
+        ..record(0, offset, 9)
+    };
+    for (offset, seconds) in [(0, 61), (1, 59), (2, 900), (3, 0), (4, 61)] {
+        backlog.push(aged(offset, seconds), now).unwrap();
+    }
+    let expired = |turn: &Turn| -> Vec<i64> {
+        let offsets = turn.expired.iter().map(|at| at.offset.get());
+        offsets.collect()
+    };
+    let first = turn(&mut backlog, now);
+    assert_eq!(expired(&first), [0, 2, 4]);
+    let batch = first.batch.unwrap();
+    assert_eq!((batch.parts[0].first.get(), batch.records.len()), (1, 2));
+    backlog.finish(&batch, &Resolution::Failed, now);
+    // Two seconds later the older one has passed it as well.
+    let later = Moment {
+        instant: now + SECOND,
+        time: 1_002_000,
+    };
+    let second = backlog.take(later);
+    assert_eq!(expired(&second), [1]);
+    let batch = second.batch.unwrap();
+    assert_eq!(batch.parts[0].delivery, 2);
+    let finished = backlog.finish(&batch, &Resolution::AllDone, now);
+    assert_eq!(finished.commits, [(partition(0), 5)]);
+    // With nothing else to deliver, its offset is committed at once.
+    backlog.push(aged(5, 61), now).unwrap();
+    let last = turn(&mut backlog, now + SECOND);
+    assert_eq!((expired(&last), last.batch.is_none()), (vec![5], true));
+    assert_eq!(last.commits, [(partition(0), 6)]);
+}
+
+#[test]
+fn an_event_counts_the_frame_of_each_of_its_partitions() {
+    let now = Instant::now();
+    let frame = rules().frame_size(partition(0));
+    let check = |bytes: usize, expected: &[(i32, i64)]| {
+        let rules = Rules {
+            bytes,
+            ..pollers(1)
+        };
+        let mut backlog = backlog(rules, 2, now);
+        push(&mut backlog, 0, 0..1, now);
+        push(&mut backlog, 1, 0..1, now);
+        let (_, places) = take(&mut backlog, now + SECOND).unwrap();
+        assert_eq!(places, expected, "{bytes}");
+    };
+    check(2 * (10 + frame), &[(0, 0), (1, 0)]);
+    check(2 * (10 + frame) - 1, &[(0, 0)]);
+    let mut backlog = one(now);
+    assert_eq!(backlog.push(record(0, 0, 99), now), Ok(()));
+    assert!(backlog.push(record(1, 0, 100), now).is_err());
+}
+
+#[test]
+fn what_is_handed_back_and_delivered_most_often_is_told() {
+    let now = Instant::now();
+    let mut backlog = one(now);
+    assert_eq!(
+        (backlog.handed_back(), backlog.most_delivered()),
+        (None, None)
+    );
+    let head = |at, offset, deliveries| {
+        Some(MostDelivered {
+            partition: partition(at),
+            offset: Offset::new(offset).unwrap(),
+            deliveries,
+        })
+    };
+    push(&mut backlog, 0, 0..3, now);
+    push(&mut backlog, 1, 5..8, now);
+    let (zero, _) = take(&mut backlog, now).unwrap();
+    let (one, _) = take(&mut backlog, now).unwrap();
+    assert_eq!(backlog.most_delivered().unwrap().deliveries, 1);
+    backlog.finish(&zero, &Resolution::Failed, now);
+    backlog.finish(&one, &not_done(&[(1, 6)]), now + SECOND);
+    let handed_back = HandedBack {
+        records: 4,
+        until: now + Duration::from_millis(100),
+    };
+    assert_eq!(backlog.handed_back(), Some(handed_back));
+    let (again, _) = take(&mut backlog, now + SECOND).unwrap();
+    assert_eq!(backlog.most_delivered(), head(0, 0, 2));
+    // The one that was delivered among others counts those deliveries too.
+    backlog.finish(&again, &not_done(&[(0, 2)]), now + SECOND);
+    assert_eq!(backlog.most_delivered(), head(0, 2, 2));
+    backlog.revoke([partition(0)]);
+    assert_eq!(backlog.most_delivered(), head(1, 6, 1));
 }

@@ -1,0 +1,111 @@
+//! How far the group has come, and where its partitions end: asked of the brokers about once a second.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{Partition, Topic};
+use rdkafka::consumer::{Consumer, StreamConsumer};
+use rdkafka::{Offset, TopicPartitionList};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::consumer::{Changes, offsets_of};
+
+/// How long lies between two lookups.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// How long the brokers may take to answer.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// What was last looked up, and the lookup that is under way.
+#[derive(Default)]
+pub(super) struct Watermarks {
+    partitions: BTreeMap<Partition, Watermark>,
+    looking: JoinSet<Option<BTreeMap<Partition, Watermark>>>,
+    not_before: Option<Instant>,
+}
+
+/// Where a partition stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Watermark {
+    /// The next offset that the group reads.
+    next: i64,
+    end: i64,
+}
+
+impl Watermarks {
+    /// Looks the partitions up, unless that is under way or was done just now.
+    pub(super) fn look_up(
+        &mut self,
+        consumer: &Arc<StreamConsumer<Changes>>,
+        topic: &Topic,
+        partitions: &[Partition],
+    ) {
+        let now = Instant::now();
+        let too_early = self.not_before.is_some_and(|at| now < at);
+        if partitions.is_empty() || !self.looking.is_empty() || too_early {
+            return;
+        }
+        self.not_before = now.checked_add(EVERY);
+        let (consumer, topic) = (Arc::clone(consumer), topic.clone());
+        let partitions = partitions.to_vec();
+        // What cannot be looked up keeps its old value: the reader tells of brokers that are away.
+        self.looking
+            .spawn_blocking(move || look_up(&consumer, &topic, &partitions).ok());
+    }
+
+    /// Waits for the lookup that is under way and takes it in; `None` when there is none.
+    pub(super) async fn looked_up(&mut self) -> Option<()> {
+        if let Ok(Some(partitions)) = self.looking.join_next().await? {
+            self.partitions = partitions;
+        }
+        Some(())
+    }
+
+    /// Notes what was committed since.
+    pub(super) fn committed(&mut self, partition: Partition, offset: i64) {
+        if let Some(watermark) = self.partitions.get_mut(&partition) {
+            watermark.next = watermark.next.max(offset);
+        }
+    }
+
+    /// Returns how many offsets of the partitions lie between what is committed and the end; `None` while one is not known.
+    pub(super) fn lag(&self, partitions: &[Partition]) -> Option<u64> {
+        let mut lag: u64 = 0;
+        for partition in partitions {
+            let Watermark { next, end } = self.partitions.get(partition)?;
+            let left = u64::try_from(end.saturating_sub(*next)).unwrap_or(0);
+            lag = lag.saturating_add(left);
+        }
+        (!partitions.is_empty()).then_some(lag)
+    }
+}
+
+/// Asks the brokers; blocks. What was committed is asked for first: the lag is never told too small.
+fn look_up(
+    consumer: &StreamConsumer<Changes>,
+    topic: &Topic,
+    partitions: &[Partition],
+) -> anyhow::Result<BTreeMap<Partition, Watermark>> {
+    let list = |offset: Offset| -> anyhow::Result<TopicPartitionList> {
+        let mut list = TopicPartitionList::new();
+        for partition in partitions {
+            list.add_partition_offset(topic.as_str(), partition.get(), offset)?;
+        }
+        Ok(list)
+    };
+    let mut committed = offsets_of(&consumer.committed_offsets(list(Offset::Invalid)?, LIMIT)?)?;
+    if committed.len() < partitions.len() {
+        let starts = consumer.offsets_for_times(list(Offset::Beginning)?, LIMIT)?;
+        for (partition, start) in offsets_of(&starts)? {
+            committed.entry(partition).or_insert(start);
+        }
+    }
+    let ends = offsets_of(&consumer.offsets_for_times(list(Offset::End)?, LIMIT)?)?;
+    let watermark = |(partition, end): (Partition, i64)| {
+        let next = *committed.get(&partition)?;
+        Some((partition, Watermark { next, end }))
+    };
+    Ok(ends.into_iter().filter_map(watermark).collect())
+}
