@@ -9,7 +9,8 @@ pub struct TemplateOptions {
     pub parameters: BTreeMap<String, String>,
     /// Variables that every function gets in place of the template's, which then need not be resolvable.
     pub env: BTreeMap<String, String>,
-    /// The brokers of every mapping, `host:port,…`, in place of the template's, which then need not be resolvable.
+    /// The brokers of every mapping, `host:port,…`, and of functions that have `KAFKA_BROKERS`, in place of the template's, which then
+    /// need not be resolvable.
     pub fixed_brokers: Option<String>,
     /// `AWS::Region`.
     pub region: String,

@@ -8,6 +8,9 @@ use super::super::problem::{Fault, Findings, Found};
 use super::super::resolve::Resolver;
 use super::{names, property};
 
+/// The variable that tells a function of the brokers; fixed ones take its place.
+const BROKERS: &str = "KAFKA_BROKERS";
+
 /// Reads the variables; those that the options give are not resolved.
 pub(super) fn variables(
     resolver: Resolver<'_>,
@@ -25,9 +28,11 @@ pub(super) fn variables(
         if given.contains_key(&*name) {
             continue;
         }
-        let text = resolver
-            .text(&value)
-            .map_err(|fault| fault.or_give(format_args!("--env {name}=…")));
+        let fixed = resolver.state.options.fixed_brokers.as_ref();
+        let text = match (resolver.text(&value), fixed) {
+            (Ok(Some(_)) | Err(_), Some(brokers)) if &*name == BROKERS => Ok(Some(brokers.clone())),
+            (text, _) => text.map_err(|fault| fault.or_give(format_args!("--env {name}=…"))),
+        };
         match findings.keep(text) {
             Some(Some(text)) => {
                 variables.insert(name.to_string(), text);
