@@ -9,7 +9,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 /// What is built together. The local tool is always with the functions, so that dependencies keep the features with which the tests
 /// were built: otherwise most of them would be compiled once more.
-const PACKAGES: [&str; 4] = ["local", "payments", "dlq", "replay"];
+const PACKAGES: [&str; 5] = ["local", "payments", "dlq", "replay", "orders"];
 
 /// Returns the `payments` binary.
 pub(crate) fn payments() -> PathBuf {
@@ -26,9 +26,19 @@ pub(crate) fn replay() -> PathBuf {
     built("replay")
 }
 
+/// Returns the `orders` binary.
+pub(crate) fn orders() -> PathBuf {
+    built("orders")
+}
+
 /// Returns the `payments` function that obeys its payments to the death.
 pub(crate) fn poisoned_payments() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_poisoned-payments"))
+}
+
+/// Returns the `orders` function that obeys its orders to the death.
+pub(crate) fn poisoned_orders() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_poisoned-orders"))
 }
 
 /// Returns the `local` binary.

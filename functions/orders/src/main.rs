@@ -4,13 +4,13 @@ use std::io::stdout;
 use std::process::ExitCode;
 
 use lambda::{BatchLoop, Stop, SystemClock, serve_batches};
-use orders::Settings;
+use orders::{Orders, Settings};
 
 #[tokio::main]
 async fn main() -> ExitCode {
     lambda::start(Settings::read, async |settings: Settings, stop: Stop| {
         let failures = settings.batch_failures;
-        let step = orders::step(settings, Box::new(stdout()), SystemClock);
+        let step = orders::step(Orders, settings, Box::new(stdout()), SystemClock);
         let batches = BatchLoop::new(step, SystemClock, failures, stop.clone());
         serve_batches(&batches, stop).await
     })
