@@ -43,6 +43,8 @@ async fn check(more: &[&str]) {
     assert_eq!(number("incidents"), number("dead_lettered"), "{account}");
     let alerts = err.matches("ALERT").count();
     assert!(alerts > 0, "the journeys are told: {err}");
+    let charged = err.lines().filter(|line| line.contains("  OK  ")).count();
+    assert!(charged > 0, "so are those that end well: {err}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

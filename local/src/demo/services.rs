@@ -82,7 +82,7 @@ impl Services {
             ("GATEWAY_TIMEOUT", GATEWAY_TIMEOUT.to_owned()),
             ("CIRCUIT_OPEN", CIRCUIT_OPEN.to_owned()),
             // Records that are simply done are logged at debug.
-            ("RUST_LOG", "lambda::stage=debug".to_owned()),
+            ("RUST_LOG", "lambda::forwarding=debug".to_owned()),
         ]);
         let function = |name: String, package: &str, sandboxes| {
             let settings = FunctionSettings {

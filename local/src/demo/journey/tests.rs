@@ -56,7 +56,7 @@ fn check_log(line: &str, expected: Option<&str>) {
 #[test]
 fn a_record_that_is_done_is_ok_on_main_and_tells_how_late_it_was_on_a_retry_stage() {
     check_log(
-        r#"{"timestamp":"t","level":"DEBUG","message":"record done","kafka.topic":"x.brew.payments.v1","kafka.partition":1,"kafka.offset":7,"kafka.key":"k-9","decision":"done","late_ms":3,"target":"lambda::stage"}"#,
+        r#"{"timestamp":"t","level":"DEBUG","message":"record done","kafka.topic":"x.brew.payments.v1","kafka.partition":1,"kafka.offset":7,"kafka.key":"k-9","decision":"done","late_ms":3,"target":"lambda::forwarding"}"#,
         Some("OK|k-9|flap|main|charged"),
     );
     check_log(
