@@ -16,7 +16,7 @@ use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_s3::config::{Credentials, SharedHttpClient};
+use aws_sdk_s3::config::{Credentials, ProvideCredentials, SharedHttpClient};
 use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
 use tokio::sync::OnceCell;
 
@@ -95,6 +95,30 @@ impl Sdk {
         self.0.endpoint.as_ref()
     }
 
+    /// Returns the variables that give another program the credentials which are used here now; none where there are none.
+    ///
+    /// They may expire, and are not renewed there.
+    pub async fn credentials(&self) -> Result<Vec<(&'static str, String)>, CredentialsError> {
+        let Some(provider) = self.config().await.credentials_provider() else {
+            return Ok(Vec::new());
+        };
+        let found = provider
+            .provide_credentials()
+            .await
+            .map_err(|error| CredentialsError(root_of(&error)))?;
+        let mut variables = vec![
+            ("AWS_ACCESS_KEY_ID", found.access_key_id().to_owned()),
+            (
+                "AWS_SECRET_ACCESS_KEY",
+                found.secret_access_key().to_owned(),
+            ),
+        ];
+        if let Some(token) = found.session_token() {
+            variables.push(("AWS_SESSION_TOKEN", token.to_owned()));
+        }
+        Ok(variables)
+    }
+
     /// Returns the configuration.
     pub(crate) async fn config(&self) -> &SdkConfig {
         self.0.loaded.get_or_init(|| self.0.load()).await
@@ -141,6 +165,20 @@ impl Loading {
         }
         loader.load().await
     }
+}
+
+/// Says that the credentials which are set cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no credentials can be had: {0}")]
+pub struct CredentialsError(String);
+
+/// Returns the innermost cause, which says what really happened.
+fn root_of(error: &dyn std::error::Error) -> String {
+    let mut root = error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    root.to_string()
 }
 
 /// Speaks HTTPS by rustls with ring.

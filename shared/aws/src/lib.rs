@@ -8,5 +8,5 @@ mod fault;
 pub mod secrets;
 
 pub use bucket::{Bucket, BucketName, Listed, Object, Swap};
-pub use config::{Endpoint, Keys, Limits, Sdk};
+pub use config::{CredentialsError, Endpoint, Keys, Limits, Sdk};
 pub use secrets::{Secret, SecretFault};
