@@ -48,6 +48,13 @@ impl Binaries {
         Ok(beside)
     }
 
+    /// Tells whether the workspace has a function package of this name.
+    pub fn is_package(name: &str) -> bool {
+        let plain = !name.is_empty() && !name.contains(['/', '\\', '.']);
+        let functions = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../functions"));
+        plain && functions.join(name).join("Cargo.toml").is_file()
+    }
+
     /// Looks where this program lies, or the one that a test of it belongs to.
     pub fn beside() -> anyhow::Result<Self> {
         let this = std::env::current_exe().context("this program cannot tell where it lies")?;
@@ -98,6 +105,16 @@ mod tests {
             "PATH",
         ] {
             assert!(!is_of_one_package(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_workspaces_functions_are_known_by_their_folders() {
+        for name in ["payments", "dlq", "replay"] {
+            assert!(Binaries::is_package(name), "{name}");
+        }
+        for name in ["", ".", "..", "../local", "no-such-function"] {
+            assert!(!Binaries::is_package(name), "{name}");
         }
     }
 

@@ -3,11 +3,13 @@
 //! [`Plan`] decides from the template and the command line what runs and how; [`Runner`] runs it; [`Chronicle`] makes lines for
 //! people and for programs of what happens.
 
+mod away;
 mod chronicle;
 mod environment;
 mod fast;
 mod invocation;
 mod invokable;
+mod opening;
 mod options;
 mod plan;
 mod planned;
@@ -25,8 +27,10 @@ use self::invokable::Invokable;
 use crate::function::Line;
 use crate::mapping::{Mapping, Report};
 
+pub use self::away::away;
 pub use self::chronicle::{Chronicle, Told};
 pub use self::invocation::InvocationLine;
+pub use self::opening::opening;
 pub use self::options::{RunOptions, Speed};
 pub use self::plan::{Plan, PlanError, Programs};
 pub use self::planned::{PlannedFunction, Way};

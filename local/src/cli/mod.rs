@@ -13,6 +13,7 @@ mod incidents;
 mod kafka;
 mod provider;
 mod replay;
+mod run;
 mod seed;
 pub mod shell;
 mod signals;
@@ -40,6 +41,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Demo),
+    Run(Box<run::RunCommand>),
     Kafka(kafka::Kafka),
     Provider(provider::ProviderCommand),
     Topics(topics::Topics),
@@ -59,6 +61,7 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>, shell: &mut Shel
     // On the heap: one command's future would make that of all of them as large.
     let end: Pin<Box<dyn Future<Output = Result<(), Failure>>>> = match cli.command {
         Command::Demo(command) => Box::pin(command.run(shell)),
+        Command::Run(command) => Box::pin(command.run(shell)),
         Command::Kafka(command) => Box::pin(command.run(shell)),
         Command::Provider(command) => Box::pin(command.run(shell)),
         Command::Topics(command) => Box::pin(command.run(shell)),

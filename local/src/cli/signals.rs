@@ -1,13 +1,34 @@
 //! Being told to stop.
 
 use anyhow::Context;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Listens to Ctrl-C and SIGTERM; once it is made, neither ends the process by itself.
+#[derive(Debug)]
+pub(super) struct Stops {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stops {
+    pub(super) fn listen() -> anyhow::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).context("cannot listen to Ctrl-C")?,
+            terminate: signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?,
+        })
+    }
+
+    /// Waits for the next one.
+    pub(super) async fn told(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
 
 /// Waits for Ctrl-C or SIGTERM.
 pub(crate) async fn told_to_stop() -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
-    tokio::select! {
-        pressed = tokio::signal::ctrl_c() => pressed.context("cannot listen to Ctrl-C"),
-        _ = terminate.recv() => Ok(()),
-    }
+    Stops::listen()?.told().await;
+    Ok(())
 }

@@ -79,7 +79,7 @@ mod tests {
         let mut watch = PoisonWatch::default();
         let began = Instant::now();
         let poisonous = |(second, (offset, delivery)): (u64, &(i64, u32))| {
-            let now = began + Duration::from_secs(second);
+            let now = began.checked_add(Duration::from_secs(second)).unwrap();
             let part = portion(*offset, *delivery);
             watch.delivered(&"m".into(), &part, Duration::from_secs(delay), now)
         };

@@ -28,7 +28,7 @@ fn part(number: i32, first: i64, last: i64, delivery: u32) -> Portion {
         partition: partition(number),
         first: offset(first),
         last: offset(last),
-        records: usize::try_from(last - first + 1).unwrap(),
+        records: (first..=last).count(),
         delivery,
     }
 }

@@ -182,7 +182,7 @@ fn a_mapping_is_what_the_template_says() {
         window: Some(Duration::from_secs(9)),
         bisect: true,
         retries: Some(3),
-        max_age: Some(Duration::from_secs(60)),
+        max_age: Some(Duration::from_mins(1)),
         pollers: Some(ProvisionedPollers {
             minimum: NonZeroUsize::new(2).unwrap(),
             maximum: NonZeroUsize::new(200).unwrap(),
@@ -221,7 +221,7 @@ fn a_mapping_is_what_the_template_says() {
     );
     assert_eq!(
         (mapping.retries, mapping.max_age),
-        (Some(3), Some(Duration::from_secs(60)))
+        (Some(3), Some(Duration::from_mins(1)))
     );
 }
 
@@ -288,8 +288,8 @@ fn a_fast_stage_has_a_window_of_a_tenth_of_its_delay_whoever_reads_it() {
         .insert("RETRY_STAGES".to_owned(), "r1=1h,r2=2h".to_owned());
     let mut stages = with_binary("Stages", "dlq");
     stages.mappings = vec![mapping("r1"), mapping("r2"), mapping("other")];
-    stages.mappings[1].window = Some(Duration::from_secs(300));
-    stages.mappings[2].window = Some(Duration::from_secs(300));
+    stages.mappings[1].window = Some(Duration::from_mins(5));
+    stages.mappings[2].window = Some(Duration::from_mins(5));
     let windows = |speed: Speed, env: &[(&str, &str)]| -> Vec<u128> {
         let env = env
             .iter()
@@ -357,4 +357,45 @@ fn the_template_is_read_with_what_flags_set_and_what_wins_over_it() {
         (read.parameters["P"].as_str(), read.fixed_brokers.as_deref()),
         ("1", Some("x:1"))
     );
+}
+
+#[test]
+fn brokers_of_the_command_line_reach_the_functions_that_are_told_of_brokers() {
+    let text = r"
+Transform: AWS::Serverless-2016-10-31
+Resources:
+  Told:
+    Type: AWS::Serverless::Function
+    Properties:
+      Environment:
+        Variables:
+          KAFKA_BROKERS: !GetAtt Cluster.BootstrapBrokers
+      Events:
+        Records:
+          Type: SelfManagedKafka
+          Properties:
+            KafkaBootstrapServers: [b:9092]
+            Topics: [t]
+            StartingPosition: TRIM_HORIZON
+  Untold:
+    Type: AWS::Serverless::Function
+    Properties:
+      Events:
+        Records:
+          Type: SelfManagedKafka
+          Properties:
+            KafkaBootstrapServers: [b:9092]
+            Topics: [t]
+            StartingPosition: TRIM_HORIZON
+";
+    let options = RunOptions {
+        brokers: Some("x:1".parse().unwrap()),
+        ..commands(&["Told", "Untold"])
+    };
+    let options_of_template = options.of_template(BTreeMap::new());
+    let template = Template::read("t.yaml", text.as_bytes(), &options_of_template).unwrap();
+    let plan = Plan::new(template, &options, |_| false).unwrap();
+    let brokers = |index: usize| plan.functions[index].env.get("KAFKA_BROKERS").cloned();
+    assert_eq!((brokers(0).as_deref(), brokers(1)), (Some("x:1"), None));
+    assert!(plan.mappings().all(|(_, mapping)| mapping.brokers == "x:1"));
 }

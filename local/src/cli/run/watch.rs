@@ -1,0 +1,193 @@
+//! A run, from its start to its end.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use pipeline::Span;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::screen::Screen;
+use crate::cli::Failure;
+use crate::cli::signals::Stops;
+use crate::function::Line;
+use crate::mapping::Report;
+use crate::runner::{Chronicle, Plan, Programs, Runner, Wires, away};
+
+/// How often it is looked at where the mappings stand.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long functions may take to end when they are told to.
+const GRACE: Duration = Duration::from_secs(7);
+
+/// How long a run that ends by itself waits for brokers and topics.
+const JOIN_LIMIT: Duration = Duration::from_mins(1);
+
+/// What runs, and what it tells.
+pub(super) struct Watch {
+    runner: Option<Runner>,
+    chronicle: Chronicle,
+    lines: UnboundedReceiver<Line>,
+    reports: UnboundedReceiver<Report>,
+    until_idle: Option<Duration>,
+    began: Instant,
+    /// Since when nothing has happened.
+    quiet_since: Instant,
+    /// What is not there of brokers and topics, being looked up.
+    away: Option<BoxFuture<'static, Vec<String>>>,
+    plan: Plan,
+}
+
+/// Why a run ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It was told to.
+    Told,
+    /// All mappings have been idle for as long as was asked.
+    Idle,
+    /// Some mapping has never become a member of its group.
+    NeverJoined(String),
+}
+
+impl Watch {
+    /// Starts the functions and mappings.
+    pub(super) fn start(
+        plan: &Plan,
+        programs: &Programs,
+        until_idle: Option<Span>,
+    ) -> anyhow::Result<Self> {
+        let (lines_sender, lines) = unbounded_channel();
+        let (reports_sender, reports) = unbounded_channel();
+        let wires = Wires {
+            lines: lines_sender,
+            reports: reports_sender,
+        };
+        let now = Instant::now();
+        Ok(Self {
+            runner: Some(Runner::start(plan, programs, &wires)?),
+            chronicle: Chronicle::new(plan),
+            lines,
+            reports,
+            until_idle: until_idle.map(Span::to_duration),
+            began: now,
+            quiet_since: now,
+            away: Some(away(plan).boxed()),
+            plan: plan.clone(),
+        })
+    }
+
+    /// Shows what happens until there is a reason to end.
+    pub(super) async fn follow(
+        &mut self,
+        screen: &mut Screen<'_, '_>,
+        stops: &mut Stops,
+    ) -> anyhow::Result<End> {
+        screen.begin(&self.plan)?;
+        let mut look = interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let looking_up = async {
+                match &mut self.away {
+                    Some(away) => away.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = stops.told() => return Ok(End::Told),
+                Some(line) = self.lines.recv() => screen.line(&line)?,
+                Some(report) = self.reports.recv() => self.report(screen, &report)?,
+                away = looking_up => {
+                    self.away = None;
+                    for text in away {
+                        screen.loud(&text)?;
+                    }
+                }
+                _ = look.tick() => {
+                    if let Some(end) = self.look(screen)? {
+                        return Ok(end);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends everything, and shows what is told until then; told once more to stop, it ends at once.
+    pub(super) async fn stop(
+        &mut self,
+        screen: &mut Screen<'_, '_>,
+        stops: &mut Stops,
+    ) -> Result<(), Failure> {
+        screen.end();
+        let Some(runner) = self.runner.take() else {
+            return Ok(());
+        };
+        if !runner.is_idle() {
+            screen.note(
+                "stopping: functions hand back what they have not begun; once more ends it at once",
+            )?;
+        }
+        let stopping = runner.stop(GRACE);
+        tokio::pin!(stopping);
+        loop {
+            tokio::select! {
+                () = &mut stopping => break,
+                () = stops.told() => {
+                    return Err(anyhow::anyhow!("broken off: functions were killed").into());
+                }
+                Some(line) = self.lines.recv() => screen.line(&line)?,
+                Some(report) = self.reports.recv() => self.report(screen, &report)?,
+            }
+        }
+        while let Ok(line) = self.lines.try_recv() {
+            screen.line(&line)?;
+        }
+        self.all_reports(screen)?;
+        for told in self.chronicle.rest() {
+            screen.told(&told)?;
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, screen: &mut Screen<'_, '_>, report: &Report) -> anyhow::Result<()> {
+        self.quiet_since = Instant::now();
+        for told in self.chronicle.take(report, self.quiet_since) {
+            screen.told(&told)?;
+        }
+        Ok(())
+    }
+
+    fn all_reports(&mut self, screen: &mut Screen<'_, '_>) -> anyhow::Result<()> {
+        while let Ok(report) = self.reports.try_recv() {
+            self.report(screen, &report)?;
+        }
+        Ok(())
+    }
+
+    /// Looks where the mappings stand, and whether that is the end.
+    fn look(&mut self, screen: &mut Screen<'_, '_>) -> anyhow::Result<Option<End>> {
+        let Some(runner) = &self.runner else {
+            return Ok(None);
+        };
+        screen.stand(runner.mappings());
+        let Some(quiet) = self.until_idle else {
+            return Ok(None);
+        };
+        // A mapping that was busy in between has reported what it did before it was idle again.
+        if !runner.is_idle() {
+            self.quiet_since = Instant::now();
+        }
+        self.all_reports(screen)?;
+        let missing = self.chronicle.not_joined();
+        Ok(if missing.is_empty() {
+            (self.quiet_since.elapsed() >= quiet).then_some(End::Idle)
+        } else {
+            (self.began.elapsed() >= JOIN_LIMIT).then(|| {
+                let missing = missing.join(", ");
+                End::NeverJoined(format!(
+                    "within a minute these mappings could not join their groups: {missing}"
+                ))
+            })
+        })
+    }
+}
