@@ -130,7 +130,11 @@ impl Node {
     pub(super) fn is_not(&self, expected: &str) -> Fault {
         let what = match &self.kind {
             Kind::Null => format!("has no value, where {expected} is expected"),
-            Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {
+            // As a name, `Yes` is meant as a text.
+            Kind::Bool(_) => format!(
+                "is true or false, as yes, no, on and off are without quotes, where {expected} is expected"
+            ),
+            Kind::Number(_) | Kind::Text(_) => {
                 format!("is one value, where {expected} is expected")
             }
             Kind::List(_) => format!("is a list, where {expected} is expected"),

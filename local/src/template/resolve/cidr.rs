@@ -63,7 +63,7 @@ mod tests {
             ["10.0.0.0/24", "10.0.1.0/24"]
         );
         assert_eq!(
-            blocks(Ipv4Addr::new(255, 255, 255, 255), 0, 1, 32).unwrap(),
+            blocks(Ipv4Addr::BROADCAST, 0, 1, 32).unwrap(),
             ["0.0.0.0/0"]
         );
     }

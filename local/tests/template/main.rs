@@ -1,0 +1,32 @@
+//! SAM templates: what is read from them, and what is refused with its line.
+
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod conditions;
+#[cfg(test)]
+mod environment;
+#[cfg(test)]
+mod expression;
+#[cfg(test)]
+mod functions;
+#[cfg(test)]
+mod globals;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod intrinsics;
+#[cfg(test)]
+mod loops;
+#[cfg(test)]
+mod mappings;
+#[cfg(test)]
+mod own;
+#[cfg(test)]
+mod parameters;
+#[cfg(test)]
+mod references;
+#[cfg(test)]
+mod sources;
+#[cfg(test)]
+mod text;
