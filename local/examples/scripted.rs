@@ -13,7 +13,8 @@
 //! | `wait MS` | answers nothing to do after so many milliseconds |
 //! | `marks` | answers the number of earlier invocations noted in `MARKER_DIR`, as a string |
 //! | `env` | answers the whole environment as an object |
-//! | `init-error TEXT`, `init-crash`, `init-hang` | as its first line: does not come to its first invocation |
+//! | `poison P/O LINE` | does what the line says when the event holds offset O of partition P, else answers that all is done |
+//! | `init-error TEXT`, `init-crash`, `init-hang` | as its first lines: starts that do not come to an invocation; alone, all starts |
 
 #![expect(
     clippy::unwrap_used,
@@ -33,6 +34,26 @@ fn variable(name: &str) -> Option<String> {
     std::env::vars().find_map(|(found, value)| (found == name).then_some(value))
 }
 
+fn words(line: &str) -> (&str, &str) {
+    line.split_once(' ').unwrap_or((line, ""))
+}
+
+/// Reads a line about a poisoned record: what to do with this event.
+fn poisoned<'a>(line: &'a str, event: &str) -> Option<(&'a str, &'a str)> {
+    let (place, line) = line.strip_prefix("poison ")?.split_once(' ').unwrap();
+    let (partition, offset) = place.split_once('/').unwrap();
+    let event: serde_json::Value = serde_json::from_str(event).unwrap();
+    let place = |record: &serde_json::Value| {
+        let number = |name| record.get(name).unwrap().to_string();
+        (number("partition"), number("offset"))
+    };
+    let place_of_poison = (partition.to_owned(), offset.to_owned());
+    let partitions = event.get("records").unwrap().as_object().unwrap().values();
+    let mut records = partitions.flat_map(|records| records.as_array().unwrap());
+    let holds = records.any(|record| place(record) == place_of_poison);
+    Some(if holds { words(line) } else { ("answer", "{}") })
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     rustls::crypto::ring::default_provider()
@@ -49,26 +70,28 @@ async fn main() {
     let http = reqwest::Client::new();
     println!("started");
     eprintln!(r#"{{"level":"INFO"}}"#);
-    let line = |invocation: usize| {
-        script
-            .lines()
-            .nth(invocation)
-            .or(script.lines().last())
-            .unwrap()
-    };
-    match line(0).split_once(' ').unwrap_or((line(0), "")) {
-        ("init-error", text) => {
-            let report = format!(r#"{{"errorType":"Init","errorMessage":"{text}"}}"#);
-            http.post(format!("{api}/init/error"))
-                .body(report)
-                .send()
-                .await
-                .unwrap();
-            exit(1);
+    let (starts, invocations): (Vec<&str>, Vec<&str>) =
+        script.lines().partition(|line| line.starts_with("init-"));
+    // Earlier starts of this sandbox.
+    let starts_file = marks.with_file_name("starts");
+    let earlier = std::fs::read(&starts_file).unwrap_or_default().len();
+    std::fs::write(&starts_file, vec![b'.'; earlier + 1]).unwrap();
+    let last_start = starts.last().filter(|_| invocations.is_empty());
+    if let Some(line) = starts.get(earlier).or(last_start) {
+        match words(line) {
+            ("init-error", text) => {
+                let report = format!(r#"{{"errorType":"Init","errorMessage":"{text}"}}"#);
+                http.post(format!("{api}/init/error"))
+                    .body(report)
+                    .send()
+                    .await
+                    .unwrap();
+                exit(1);
+            }
+            ("init-crash", _) => exit(3),
+            ("init-hang", _) => std::future::pending().await,
+            (word, _) => panic!("no such line: {word}"),
         }
-        ("init-crash", _) => exit(3),
-        ("init-hang", _) => std::future::pending().await,
-        _ => {}
     }
     loop {
         let next = http
@@ -92,7 +115,8 @@ async fn main() {
         // Earlier invocations of this sandbox, also by processes that have died since.
         let earlier = std::fs::read(&marks).unwrap_or_default().len();
         std::fs::write(&marks, vec![b'.'; earlier + 1]).unwrap();
-        let (word, text) = line(earlier).split_once(' ').unwrap_or((line(earlier), ""));
+        let line = invocations.get(earlier).or(invocations.last()).unwrap();
+        let (word, text) = poisoned(line, &event).unwrap_or(words(line));
         let (end, body) = match word {
             "answer" => ("response", text.as_bytes().to_vec()),
             "error" => (

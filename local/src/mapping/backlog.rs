@@ -176,6 +176,7 @@ impl Backlog {
                 records.extend(taken.records);
             }
         }
+        parts.sort_unstable_by_key(|part| part.partition);
         if !parts.is_empty() {
             let under_way = self.under_way.entry(chosen.poller).or_default();
             *under_way = under_way.saturating_add(1);

@@ -73,6 +73,24 @@ fn a_batch_goes_when_it_is_full_or_its_window_is_over() {
 }
 
 #[test]
+fn without_a_window_a_batch_goes_at_once_and_at_6_mb_it_does_not_wait_for_one() {
+    let now = Instant::now();
+    let rules = Rules {
+        window: Duration::ZERO,
+        ..rules()
+    };
+    let mut at_once = backlog(rules, 1, now);
+    push(&mut at_once, 0, 0..1, now);
+    assert!(take(&mut at_once, now).is_some());
+    let mut large = one(now);
+    large.push(record(0, 0, 90), now).unwrap();
+    assert!(take(&mut large, now).is_none());
+    large.push(record(0, 1, 90), now).unwrap();
+    let (_, places) = take(&mut large, now).unwrap();
+    assert_eq!(places, [(0, 0)]);
+}
+
+#[test]
 fn a_batch_ends_before_it_is_too_large_and_a_record_too_large_for_any_is_passed_over() {
     let now = Instant::now();
     let mut backlog = one(now);

@@ -1,0 +1,1 @@
+//! Partitions that change hands.

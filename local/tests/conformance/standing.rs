@@ -1,0 +1,1 @@
+//! Where a mapping says that it stands.
