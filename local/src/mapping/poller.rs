@@ -143,16 +143,17 @@ impl<F: Invoke> Poller<F> {
             Some(()) = self.watermarks.looked_up() => {}
             read = consumer.recv() => {
                 let mut next = Some(read);
+                let mut more = AT_ONCE;
                 // What has come with it is taken in too, before anything is delivered.
-                for _ in 0..AT_ONCE {
-                    let Some(read) = next else { break };
+                while let Some(read) = next.take() {
                     self.follow_assignment();
                     if let Err(error) = self.take_in(read) {
                         self.report_trouble(error.to_string());
                         tokio::time::sleep(AFTER_TROUBLE).await;
-                        break;
+                    } else if more > 0 {
+                        more = more.saturating_sub(1);
+                        next = consumer.recv().now_or_never();
                     }
-                    next = consumer.recv().now_or_never();
                 }
             }
             () = tokio::time::sleep(pause) => {}

@@ -23,6 +23,8 @@ mod rows;
 #[cfg(test)]
 mod run;
 #[cfg(test)]
+mod running;
+#[cfg(test)]
 #[path = "../local/scripted.rs"]
 #[allow(dead_code, reason = "what it writes is not needed here")]
 mod scripted;

@@ -220,6 +220,21 @@ async fn batches_of_a_partition_follow_each_other_and_are_no_larger_than_said() 
     assert_eq!(scripted.deliveries(), expected);
 }
 
+/// More than are taken in at once, and more than may wait.
+#[tokio::test]
+async fn not_one_of_many_records_is_passed_over() {
+    let topic = one_topic(1);
+    let scripted = scripted(&["answer {}"]);
+    topic.fill(0, 2_500).await;
+    start(topic.mapping(400), &scripted.function).drain().await;
+    let deliveries = scripted.deliveries().concat();
+    let offsets: Vec<i64> = deliveries
+        .into_iter()
+        .flat_map(|(_, offsets)| offsets)
+        .collect();
+    assert_eq!(offsets, (0..2_500).collect::<Vec<i64>>());
+}
+
 #[tokio::test]
 async fn a_partition_that_waits_does_not_hold_up_another() {
     let topic = one_topic(2);
