@@ -17,21 +17,28 @@ use super::problem::{Fault, Findings, Found, cut, quoted};
 use super::resolve::Resolver;
 use super::resolved::{TemplateFunction, TemplateMapping};
 
+/// Source: CloudFormation user guide, "Quotas".
+const MOST_RESOURCES: usize = 500;
+
 /// Reads the functions of a template.
 pub(super) fn functions(resolver: Resolver<'_>, findings: &mut Findings) -> Vec<TemplateFunction> {
     let Some(resources) = findings.keep(resolver.resources()) else {
         return Vec::new();
     };
-    if resources.is_empty() {
-        findings.wrong(
-            &resolver.state.sections.resources.place,
-            "is empty, and a template has at least one resource",
-        );
+    if !(1..=MOST_RESOURCES).contains(&resources.len()) {
+        let number = resources.len();
+        let what =
+            format!("has {number} resources, and CloudFormation takes 1 to {MOST_RESOURCES}");
+        findings.wrong(&resolver.state.sections.resources.place, what);
+        return Vec::new();
     }
     note_unknown_globals(resolver, findings);
     let mut functions = Vec::new();
     for resource in resources {
         functions.extend(of_resource(resolver, resource, findings));
+        if findings.keep(resolver.state.check()).is_none() {
+            break;
+        }
     }
     functions
 }

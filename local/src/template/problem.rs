@@ -151,26 +151,27 @@ impl Findings {
     }
 }
 
-/// Returns a text as it may stand in an error: on one line, and not too long.
+/// Returns a text as it may stand in an error: on one line, not too long, and with nothing that a terminal would act on.
 pub(super) fn cut(text: &str) -> String {
     const LONGEST: usize = 80;
     let mut characters = text.chars();
-    let mut shown: String = characters
-        .by_ref()
-        .take(LONGEST)
-        .flat_map(|character| {
-            let escape = character.is_control();
-            let escaped = escape.then(|| character.escape_default());
-            escaped
-                .into_iter()
-                .flatten()
-                .chain((!escape).then_some(character))
-        })
-        .collect();
+    let mut shown = String::new();
+    for character in characters.by_ref().take(LONGEST) {
+        if character.is_control() || is_invisible(character) {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
     if characters.next().is_some() {
         shown.push('…');
     }
     shown
+}
+
+/// Tells whether a character has no width, or turns the direction of others.
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// Returns a text in quotes, as it may stand in an error.

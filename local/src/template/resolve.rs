@@ -65,6 +65,11 @@ impl<'t> State<'t> {
             trail: Trail::default(),
         }
     }
+
+    /// Says that the template takes too much work, if it did, so that nothing more is worth trying.
+    pub(super) fn check(&self) -> Found<()> {
+        self.trail.check()
+    }
 }
 
 impl<'r> Resolver<'r> {
@@ -110,6 +115,7 @@ impl<'r> Resolver<'r> {
 
     /// Returns the text of an expression, numbers and booleans as CloudFormation renders them; none for `AWS::NoValue`.
     pub(super) fn text(self, node: &Rc<Node>) -> Found<Option<String>> {
+        self.state.trail.spend(1)?;
         let Some(node) = self.resolve(node)? else {
             return Ok(None);
         };

@@ -50,8 +50,6 @@ fn conditions_are_evaluated() {
         ("OfNumber", "true"),
         ("OfBool", "true"),
         ("Case", "false"),
-        ("Lists", "true"),
-        ("ListAndText", "false"),
     ] {
         check(&format!("!If [{condition}, true, false]"), expected);
     }
@@ -76,6 +74,10 @@ fn conditions_that_make_no_sense_are_refused_where_they_stand() {
         (
             "Text",
             "Conditions.Text: is one value, where a condition is expected",
+        ),
+        (
+            "Lists",
+            "Conditions.Lists: is a list, where a text is expected",
         ),
         (
             "Joined",

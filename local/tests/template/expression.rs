@@ -30,7 +30,6 @@ Conditions:
   OfBool: !Equals ['true', true]
   Case: !Equals [a, A]
   Lists: !Equals [!Ref Zones, [a, b, c]]
-  ListAndText: !Equals [!Split [',', a], a]
   Eggs: !Equals [!Ref Missing, x]
   Circle: !Not [!Condition Round]
   Round: !And [!Condition IsOrders, !Condition Circle]

@@ -6,7 +6,7 @@ use local::template::Template;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::bench::{options, read, with_function};
+use crate::bench::{EVENT, of_resources, options, read, with_function};
 
 /// Reads a template and asserts that this took no more than a few seconds.
 #[expect(clippy::disallowed_methods, reason = "real time is what is measured")]
@@ -132,7 +132,7 @@ fn huge_texts_and_numbers_do_no_harm() {
     refuse(
         "a huge fraction",
         &with_function("", &format!("      Timeout: 1.{digits}\n")),
-        "is not a whole number",
+        "is read in several ways",
     );
     refuse(
         "a huge exponent",
@@ -169,9 +169,27 @@ fn control_characters_do_not_reach_the_terminal() {
     )
     .unwrap_err();
     assert!(
-        !problems.concat().contains(['\u{1b}', '\n']),
+        !problems.concat().contains(['\u{1b}', '\n', '\u{202e}']),
         "{problems:?}"
     );
+}
+
+#[test]
+fn many_functions_with_many_globals_are_refused() {
+    let variables: Vec<String> = (0..5_000).map(|number| format!("V{number}x: ''")).collect();
+    let globals = format!(
+        "Globals: {{Function: {{Environment: {{Variables: {{{}}}}}}}}}\n",
+        variables.join(", ")
+    );
+    let functions = |number: i32| {
+        let functions: Vec<String> = (0..number)
+            .map(|number| format!("  F{number}: {{Type: AWS::Serverless::Function, Properties: {{Events: {{E: {EVENT}}}}}}}\n"))
+            .collect();
+        let text = of_resources(&functions.concat());
+        text.replace("Resources:", &format!("{globals}Resources:"))
+    };
+    refuse("many", &functions(501), "has 501 resources");
+    refuse("fewer", &functions(500), "too much work");
 }
 
 /// Breaks well-formed templates in every which way: cut off, doubled, swapped.

@@ -63,8 +63,8 @@ fn sub_puts_values_into_a_text() {
         "is AWS::NoValue, where the text of ${AWS::NoValue} is expected",
     );
     refuse(
-        "!Sub '${ Name }'",
-        "!Sub: \"${ Name }\" is no variable, whose name has letters, digits, '_', '.' and ':'; for the text itself write ${!…}",
+        "!Sub '${Na me}'",
+        "!Sub: \"${Na me}\" is no variable, whose name has letters, digits, '_', '.' and ':'; for the text itself write ${!…}",
     );
     refuse("!Sub [a]", "!Sub takes a list of 2");
     refuse(
@@ -132,6 +132,10 @@ fn join_select_split_and_base64_do_what_they_say() {
     refuse("!Split [',', 'a,b']", "is a list, where a text is expected");
     refuse("!Join [',', a]", "is one value, where a list is expected");
     refuse("!Join [',', [[a]]]", "is a list, where a text is expected");
+    refuse(
+        "!Join [!Ref Name, [a, b]]",
+        "is !Ref Name, where the text of a delimiter is expected",
+    );
     refuse("!Join [',']", "!Join takes a list of 2");
     refuse("!Join text", "!Join text takes a list of 2");
 }

@@ -30,7 +30,7 @@ fn a_mapping_has_one_topic_that_kafka_takes() {
     );
     check(
         "Topics: ['a b']",
-        ".Topics: topic name \"a b\" is not 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'",
+        ".Topics: \"a b\" is no name of a topic: 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'",
     );
     let text = msk("").replace("Topics: [t], ", "");
     check_problems(

@@ -160,7 +160,7 @@ fn sections_that_make_no_sense_are_refused() {
     );
     refuse(
         "Resources: {}\n",
-        "t.yaml:1: Resources: is empty, and a template has at least one resource",
+        "t.yaml:1: Resources: has 0 resources, and CloudFormation takes 1 to 500",
     );
     refuse(
         "Resources: {A: []}\n",

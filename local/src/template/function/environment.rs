@@ -40,6 +40,7 @@ pub(super) fn variables(
             Some(None) => {}
             None => whole = false,
         }
+        findings.keep(resolver.state.check())?;
     }
     variables.extend(
         given

@@ -106,8 +106,13 @@ pub(super) fn topic(resolver: Resolver<'_>, place: &Place, properties: &[Entry])
         let what = format!("has {} topics, and a Kafka mapping has one", topics.len());
         return Err(Fault::wrong(&node.place, what));
     };
-    let topic: Result<Topic, _> = topic.parse();
-    topic.map_err(|error| Fault::wrong(&node.place, error.to_string()))
+    topic.parse().map_err(|_| {
+        let what = format!(
+            "{} is no name of a topic: 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'",
+            quoted(topic)
+        );
+        Fault::wrong(&node.place, what)
+    })
 }
 
 /// Reads the consumer group.

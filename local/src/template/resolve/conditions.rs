@@ -6,14 +6,7 @@ use super::super::intrinsic::{Intrinsic, Logic};
 use super::super::node::{Entry, Kind, Node};
 use super::super::place::Place;
 use super::super::problem::{Fault, Found, cut, quoted};
-use super::{Reach, Resolver, absent, between, exactly};
-
-/// What is compared.
-#[derive(PartialEq, Eq)]
-enum Compared {
-    One(String),
-    Many(Vec<String>),
-}
+use super::{Reach, Resolver, between, exactly};
 
 impl<'r> Resolver<'r> {
     /// Tells whether the condition of this name is true.
@@ -22,6 +15,7 @@ impl<'r> Resolver<'r> {
             return known.clone();
         }
         let conditions = self.conditions()?;
+        self.state.trail.spend(conditions.len() >> 4)?;
         let Some(condition) = conditions.iter().find(|entry| &*entry.key == name) else {
             let what = format!("the template has no condition {}", quoted(name));
             return Err(Fault::wrong(asked, what));
@@ -72,7 +66,7 @@ impl<'r> Resolver<'r> {
             },
             Logic::Equals => {
                 let [left, right] = exactly(node, argument)?;
-                Ok(self.compared(left)? == self.compared(right)?)
+                Ok(self.some_text(left)? == self.some_text(right)?)
             }
             Logic::Not => {
                 let [condition] = exactly(node, argument)?;
@@ -91,16 +85,5 @@ impl<'r> Resolver<'r> {
             }
         }
         Ok(!sought)
-    }
-
-    fn compared(self, node: &Rc<Node>) -> Found<Compared> {
-        let value = self
-            .resolve(node)?
-            .ok_or_else(|| absent(&node.place, "a value"))?;
-        if !matches!(value.kind, Kind::List(_)) {
-            return self.some_text(&value).map(Compared::One);
-        }
-        let texts = self.texts(&value)?;
-        Ok(Compared::Many(texts.unwrap_or_default()))
     }
 }

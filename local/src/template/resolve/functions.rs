@@ -27,13 +27,13 @@ impl Resolver<'_> {
     /// `Fn::Join`: a delimiter and a list.
     pub(super) fn join(self, node: &Node, argument: &Rc<Node>) -> Found<Rc<Node>> {
         let [delimiter, list] = exactly(node, argument)?;
-        let delimiter = self.some_text(delimiter)?;
+        let delimiter = literal(delimiter)?;
         let texts: Vec<String> = self
             .list_of(list)?
             .iter()
             .map(|item| self.some_text(item))
             .collect::<Found<_>>()?;
-        self.made(node, &texts.join(&delimiter))
+        self.made(node, &texts.join(delimiter))
     }
 
     /// `Fn::Select`: an index from 0 and a list, of which only the entry at the index must be known.
@@ -70,7 +70,7 @@ impl Resolver<'_> {
     /// `Fn::Split`: a delimiter and a text.
     pub(super) fn split(self, node: &Node, argument: &Rc<Node>) -> Found<Rc<Node>> {
         let [delimiter, text] = exactly(node, argument)?;
-        let delimiter = self.some_text(delimiter)?;
+        let delimiter = literal(delimiter)?;
         let text = self.some_text(text)?;
         if delimiter.is_empty() {
             return Err(Fault::wrong(
@@ -78,8 +78,8 @@ impl Resolver<'_> {
                 "!Split takes a delimiter that is not empty",
             ));
         }
-        let parts: Vec<&str> = text.split(&delimiter).collect();
-        self.state.trail.spend(&node.place, parts.len())?;
+        let parts: Vec<&str> = text.split(delimiter).collect();
+        self.state.trail.spend(parts.len())?;
         Ok(Node::texts(&node.place, parts))
     }
 
@@ -96,8 +96,11 @@ impl Resolver<'_> {
         let mut place = self.state.sections.mappings.as_ref();
         let mut missing = None;
         for name in &names {
-            place = place.and_then(|section| section.get(name));
-            if place.is_none() && missing.is_none() {
+            let Some(section) = place else { break };
+            let width = section.fields().map_or(0, <[_]>::len);
+            self.state.trail.spend(width >> 4)?;
+            place = section.get(name);
+            if place.is_none() {
                 missing = Some(name);
             }
         }
@@ -119,7 +122,7 @@ impl Resolver<'_> {
             }
             Some(value) => Ok(Some(Rc::clone(value))),
             None => {
-                let missing = missing.map(|name| quoted(name)).unwrap_or_default();
+                let missing = quoted(missing.or(names.first()).map_or("", String::as_str));
                 let what = format!(
                     "!FindInMap [{}]: the mappings have no {missing} there",
                     cut(&names.join(", "))
@@ -163,14 +166,20 @@ impl Resolver<'_> {
             return Err(refuse("takes a number of blocks and a number of bits"));
         };
         let blocks = cidr::blocks(address, mask, count, bits).map_err(refuse)?;
-        self.state.trail.spend(&node.place, blocks.len())?;
+        self.state.trail.spend(blocks.len())?;
         Ok(Node::texts(&node.place, blocks.iter().map(String::as_str)))
     }
 
     /// Makes a node of a text, unless texts grow beyond bounds.
     pub(super) fn made(self, node: &Node, text: &str) -> Found<Rc<Node>> {
         let cost = text.len() >> 6;
-        self.state.trail.spend(&node.place, cost)?;
+        self.state.trail.spend(cost)?;
         Ok(Node::text(&node.place, text))
     }
+}
+
+/// Returns a delimiter, which CloudFormation takes only as it stands.
+fn literal(delimiter: &Node) -> Found<&str> {
+    let text = delimiter.literal();
+    text.ok_or_else(|| delimiter.is_not("the text of a delimiter"))
 }

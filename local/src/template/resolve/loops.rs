@@ -94,10 +94,10 @@ impl Round<'_> {
             line: node.place.line,
             path: path.clone(),
         };
-        self.resolver.state.trail.spend(&place, 1)?;
+        self.resolver.state.trail.spend(1)?;
         let kind = match &node.kind {
             Kind::Null | Kind::Bool(_) | Kind::Number(_) => node.kind.clone(),
-            Kind::Text(text) => Kind::Text(self.text(&place, text)?),
+            Kind::Text(text) => Kind::Text(self.text(text)?),
             Kind::List(items) => {
                 let copies = items
                     .iter()
@@ -106,7 +106,7 @@ impl Round<'_> {
             }
             Kind::Map(entries) => {
                 let copies = entries.iter().map(|entry| {
-                    let key = self.text(&place, &entry.key)?;
+                    let key = self.text(&entry.key)?;
                     let place = Entry::place(&place, &key, entry.value.place.line);
                     let value = self.copy(&entry.value, &place.path)?;
                     Ok(Entry { key, value })
@@ -139,7 +139,7 @@ impl Round<'_> {
     }
 
     /// Puts the value in place of `${Name}`, and its letters and digits in place of `&{Name}`.
-    fn text(&self, place: &Place, text: &Rc<str>) -> Found<Rc<str>> {
+    fn text(&self, text: &Rc<str>) -> Found<Rc<str>> {
         let whole = format!("${{{}}}", self.identifier);
         let letters = format!("&{{{}}}", self.identifier);
         if !text.contains(&whole) && !text.contains(&letters) {
@@ -153,7 +153,7 @@ impl Round<'_> {
         let text = text
             .replace(&whole, self.value)
             .replace(&letters, &alphanumeric);
-        self.resolver.state.trail.spend(place, text.len() >> 6)?;
+        self.resolver.state.trail.spend(text.len() >> 6)?;
         Ok(text.into())
     }
 }

@@ -69,7 +69,7 @@ impl<'r> Resolver<'r> {
             return Ok(Some(match value? {
                 Value::One(text) => Node::text(&node.place, &text),
                 Value::Many(texts) => {
-                    self.state.trail.spend(&node.place, texts.len())?;
+                    self.state.trail.spend(texts.len())?;
                     Node::texts(&node.place, texts.iter().map(String::as_str))
                 }
             }));

@@ -40,7 +40,7 @@ impl Resolver<'_> {
                         Some(entry) => self.some_text(&entry.value)?,
                         None => self.variable(node, name)?,
                     };
-                    self.state.trail.spend(&node.place, value.len() >> 6)?;
+                    self.state.trail.spend(value.len() >> 6)?;
                     substituted.push_str(&value);
                 }
             }
@@ -80,8 +80,8 @@ fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
         rest = next;
         if let Some(literal) = name.strip_prefix('!') {
             parts.extend(["${", literal, "}"].map(Part::Literal));
-        } else if !name.is_empty() && name.chars().all(may_name) {
-            parts.push(Part::Variable(name));
+        } else if !name.trim().is_empty() && name.trim().chars().all(may_name) {
+            parts.push(Part::Variable(name.trim()));
         } else {
             return Err(format!(
                 "!Sub: {} is no variable, whose name has letters, digits, '_', '.' and ':'; for the text itself write ${{!…}}",
@@ -127,6 +127,7 @@ mod tests {
         );
         check("${!Literal} ${A}", "${Literal} <A>");
         check("${!}", "${}");
+        check("${ A }", "<A>");
         check("$${A}", "$<A>");
         check("{A} $ {A} $A", "{A} $ {A} $A");
         check("${A", "${A");
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_names_nothing_is_refused() {
-        for text in ["${}", "${ A }", "${A-B}", "${A{B}}", "${ä}"] {
+        for text in ["${}", "${ }", "${A B}", "${A-B}", "${A{B}}", "${ä}"] {
             check(text, "refused");
         }
     }

@@ -16,6 +16,7 @@ const STEPS: usize = 500_000;
 pub(super) struct Trail {
     depth: Cell<usize>,
     steps_left: Cell<usize>,
+    is_exhausted: Cell<bool>,
     /// The conditions and resources that are being resolved.
     names: RefCell<Vec<String>>,
 }
@@ -25,6 +26,7 @@ impl Default for Trail {
         Self {
             depth: Cell::new(0),
             steps_left: Cell::new(STEPS),
+            is_exhausted: Cell::new(false),
             names: RefCell::default(),
         }
     }
@@ -38,7 +40,7 @@ impl Trail {
             let what = format!("goes through more than {DEEPEST} functions and references");
             return Err(Fault::wrong(place, what));
         }
-        self.spend(place, 1)?;
+        self.spend(1)?;
         self.depth.set(depth.saturating_add(1));
         Ok(Back(move || self.depth.set(depth)))
     }
@@ -66,16 +68,26 @@ impl Trail {
     }
 
     /// Counts work that was done.
-    pub(super) fn spend(&self, place: &Place, steps: usize) -> Found<()> {
-        let left = self.steps_left.get().checked_sub(steps);
-        self.steps_left.set(left.unwrap_or_default());
-        match left {
-            Some(_) => Ok(()),
-            None => Err(Fault::wrong(
-                place,
-                "the template takes too much work to resolve",
-            )),
+    pub(super) fn spend(&self, steps: usize) -> Found<()> {
+        if let Some(left) = self.steps_left.get().checked_sub(steps) {
+            self.steps_left.set(left);
+            return Ok(());
         }
+        self.is_exhausted.set(true);
+        Err(Self::exhausted())
+    }
+
+    /// Says that the template takes too much work, if it did.
+    pub(super) fn check(&self) -> Found<()> {
+        if self.is_exhausted.get() {
+            return Err(Self::exhausted());
+        }
+        Ok(())
+    }
+
+    fn exhausted() -> Fault {
+        let what = "the template takes too much work to resolve";
+        Fault::wrong(&Place::default(), what)
     }
 }
 

@@ -19,17 +19,20 @@ pub(super) fn plain(text: &str) -> Kind {
 
 /// Tells whether every reader renders a number as it is written.
 ///
-/// Not so `0123` (83 to some), `1_000`, `0x10`, `1:30`, `1.10` or `1e3`.
+/// Not so `0123` (83 to some), `1_000`, `0x10`, `1:30`, `1.10`, `1e3`, or a fraction of more digits than a double has.
 pub(in super::super) fn is_as_written(number: &str) -> bool {
     let digits = number.strip_prefix('-').unwrap_or(number);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
     let all_digits =
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits(whole)
-        && all_digits(fraction)
-        && (whole == "0" || !whole.starts_with('0'))
-        && (fraction == "0" || !fraction.ends_with('0'))
-        && number != "-0"
+    let (whole, fits) = match digits.split_once('.') {
+        None => (digits, number != "-0"),
+        Some((whole, fraction)) => {
+            let plain =
+                fraction == "0" || !(fraction.ends_with('0') || fraction.starts_with("0000"));
+            (whole, all_digits(fraction) && plain && digits.len() <= 16)
+        }
+    };
+    all_digits(whole) && (whole == "0" || !whole.starts_with('0')) && fits
 }
 
 /// Tells whether some reader of YAML takes a text for a number.
@@ -183,6 +186,8 @@ mod tests {
             "-.INF",
             ".nan",
             "190:20:30.15",
+            "0.00001",
+            "0.1234567890123456",
         ] {
             assert_eq!(written(text), "number read in several ways", "{text}");
         }
