@@ -52,7 +52,7 @@ const RESOURCES: &str =
   Selfless: {Type: 'AWS::S3::Bucket', Properties: {BucketName: !Ref Selfish}}
 ";
 
-fn template(expression: &str) -> String {
+pub(crate) fn template(expression: &str) -> String {
     format!(
         "Transform: [AWS::LanguageExtensions, AWS::Serverless-2016-10-31]
 {SECTIONS}Resources:

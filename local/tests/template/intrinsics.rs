@@ -1,6 +1,7 @@
 //! What functions come to. The examples are those of the CloudFormation template reference, where it has some.
 
-use crate::expression::{check, refuse};
+use crate::bench::{options, read, read_well};
+use crate::expression::{check, refuse, template};
 
 #[test]
 fn values_are_rendered_as_cloudformation_does() {
@@ -247,4 +248,23 @@ fn what_is_no_function_is_refused_by_name() {
         "0123",
         "the number 0123 is read in several ways: put it in quotes, or write it plainly",
     );
+}
+
+#[test]
+fn what_the_language_extensions_bring_needs_them() {
+    for (expression, what) in [
+        ("!Length [a]", "!Length"),
+        (
+            "!FindInMap [RegionMap, a, b, {DefaultValue: c}]",
+            "the DefaultValue of !FindInMap",
+        ),
+        ("!Ref {Fn::Sub: Name}", "a function in !Ref"),
+    ] {
+        let text = template(expression);
+        read_well(&text, &options());
+        let sam = text.replace("AWS::LanguageExtensions, ", "");
+        let problems = read(&sam, &options()).expect_err(expression);
+        let problem = format!("OUT: {what} needs the transform AWS::LanguageExtensions");
+        assert!(problems[0].ends_with(&problem), "{problems:?}");
+    }
 }

@@ -63,6 +63,10 @@ Resources:
         &options(),
         &[problem, &other],
     );
+    // The name of a condition stays as it is written, and so it is wrong where it stands.
+    let problem = "t.yaml:14: Resources.Fn::ForEach::Retries[2].Payments&{Stage}.Properties.Environment.Variables.TOPIC: the template has no condition \"Is${Stage}\"";
+    let text = text.replace("!If [Is,", "!If ['Is${Stage}',");
+    check_problems(&text, &options(), &[problem]);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! What names stand for.
 
-use crate::expression::{check, refuse, refuse_at};
+use local::template::TemplateOptions;
+
+use crate::bench::{function, options, read_well};
+use crate::expression::{check, refuse, refuse_at, template};
 
 #[test]
 fn ref_of_a_parameter_is_its_value() {
@@ -133,4 +136,35 @@ fn an_attribute_is_an_arn_or_cannot_be_known() {
         "!GetAtt Gone.Arn",
         "!GetAtt Gone.Arn is not there, because its condition IsPayments is false",
     );
+}
+
+#[test]
+fn a_region_belongs_to_a_partition() {
+    for (region, expected) in [
+        ("eu-central-1", "aws amazonaws.com"),
+        ("us-gov-west-1", "aws-us-gov amazonaws.com"),
+        ("cn-north-1", "aws-cn amazonaws.com.cn"),
+        ("us-iso-east-1", "aws-iso c2s.ic.gov"),
+        ("us-isob-east-1", "aws-iso-b sc2s.sgov.gov"),
+        ("eusc-de-east-1", "aws-eusc amazonaws.eu"),
+    ] {
+        let options = TemplateOptions {
+            region: region.to_owned(),
+            account: "111122223333".to_owned(),
+            stack: "brew".to_owned(),
+            ..options()
+        };
+        let text =
+            template("!Sub '${AWS::Partition} ${AWS::URLSuffix} ${AWS::StackId} ${Unnamed.Arn}'");
+        let template = read_well(&text, &options);
+        let (partition, _) = expected.split_once(' ').unwrap();
+        let stack = format!(
+            "arn:{partition}:cloudformation:{region}:111122223333:stack/brew/00000000-0000-0000-0000-000000000000"
+        );
+        let arn = format!("arn:{partition}:lambda:{region}:111122223333:function:Unnamed");
+        assert_eq!(
+            function(&template).env["OUT"],
+            format!("{expected} {stack} {arn}")
+        );
+    }
 }
