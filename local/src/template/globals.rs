@@ -56,3 +56,52 @@ pub(super) fn heeded(global: &Rc<Node>, ignored: Option<&Rc<Node>>) -> Found<Opt
     }
     Ok(Some(Node::new(&global.place, Kind::Map(entries))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::yaml;
+    use super::*;
+
+    fn shown(node: &Node) -> String {
+        match &node.kind {
+            Kind::Text(text) => text.to_string(),
+            Kind::Call(call) => call.written(),
+            Kind::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| shown(item)).collect();
+                format!("[{}]", items.join(" "))
+            }
+            Kind::Map(entries) => {
+                let entries = entries.iter();
+                let entries: Vec<String> = entries
+                    .map(|entry| format!("{}:{}", entry.key, shown(&entry.value)))
+                    .collect();
+                format!("{{{}}}", entries.join(" "))
+            }
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => panic!("not in these tests"),
+        }
+    }
+
+    /// The expected values are those of SAM's own translator.
+    #[test]
+    fn values_are_merged_as_sam_merges_them() {
+        for (global, own, expected) in [
+            ("a", "b", "b"),
+            ("[a, b]", "[b, c]", "[a b b c]"),
+            (
+                "{A: a, B: {C: c}}",
+                "{B: {D: d}, E: e}",
+                "{A:a B:{C:c D:d} E:e}",
+            ),
+            ("{A: a}", "[b]", "[b]"),
+            ("[a]", "b", "b"),
+            ("{A: a}", "{}", "{A:a}"),
+            ("{A: a}", "!If [x]", "!If"),
+            ("!Ref X", "{A: a}", "{A:a}"),
+            ("{A: {B: b}}", "{A: {Ref: X}}", "{A:!Ref X}"),
+        ] {
+            let read = |text: &str| yaml::read(text.as_bytes()).unwrap();
+            let merged = merged(&read(global), &read(own));
+            assert_eq!(shown(&merged), expected, "{own} over {global}");
+        }
+    }
+}

@@ -119,6 +119,11 @@ fn join_select_split_and_base64_do_what_they_say() {
         "!Select takes an index from 0, not \"a\"",
     );
     refuse(
+        "!Select [0, [!Ref AWS::NoValue, b]]",
+        "!Select wants entry 0 of a list in which AWS::NoValue stands at or before it",
+    );
+    check("!Select [0, [a, !Ref AWS::NoValue]]", "a");
+    refuse(
         "!Select [1, [!Ref AWS::NoValue, b]]",
         "!Select wants entry 1 of a list in which AWS::NoValue stands at or before it",
     );

@@ -153,6 +153,7 @@ fn an_msk_cluster_needs_brokers_and_keeps_its_arn() {
         ("!GetAtt Cluster.Arn", made_up),
         ("!Ref Cluster", made_up),
         ("''", made_up),
+        ("cluster", made_up),
     ] {
         assert_eq!(
             source(stream),
