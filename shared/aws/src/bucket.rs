@@ -1,5 +1,6 @@
 //! A bucket of S3, written so that no object overwrites another.
 
+mod age;
 mod name;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use lambda::{Objects, Put, SettingsReader, StoreFault};
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
+use self::age::AnswerDate;
 pub use self::name::{BucketName, BucketNameError};
 use crate::config::{Endpoint, Sdk};
 use crate::fault;
@@ -47,6 +49,8 @@ pub struct Object {
     pub body: Vec<u8>,
     /// S3's tag of this content, to replace no other.
     pub etag: String,
+    /// How long before the answer it was written, in milliseconds, both told by S3's own clock and to the second; `None` when S3 does not tell.
+    pub age_ms: Option<i64>,
 }
 
 /// An object in a list.
@@ -127,16 +131,22 @@ impl Bucket {
     pub async fn get(&self, key: &str) -> Result<Option<Object>, StoreFault> {
         let client = self.client().await;
         let request = client.get_object().bucket(self.name.as_str()).key(key);
+        let date = AnswerDate::default();
+        let request = request.customize().interceptor(date.clone());
         let answer = match request.send().await {
             Ok(answer) => answer,
             Err(error) if error.code() == Some("NoSuchKey") => return Ok(None),
             Err(error) => return Err(self.fault("GetObject", key, &error)),
         };
         let etag = answer.e_tag.unwrap_or_default();
+        let age_ms = answer
+            .last_modified
+            .and_then(|written| date.millis_since(&written));
         match answer.body.collect().await {
             Ok(body) => Ok(Some(Object {
                 body: body.to_vec(),
                 etag,
+                age_ms,
             })),
             Err(error) => {
                 Err(self.fault_of("GetObject", key, &format!("the body broke off: {error}")))
@@ -146,11 +156,17 @@ impl Bucket {
 
     /// Lists every object whose key begins so, in the order of keys.
     pub async fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreFault> {
+        self.list_after(prefix, "").await
+    }
+
+    /// Lists every object whose key begins so and comes after another in the order of keys.
+    pub async fn list_after(&self, prefix: &str, after: &str) -> Result<Vec<Listed>, StoreFault> {
         let client = self.client().await;
         let mut pages = client
             .list_objects_v2()
             .bucket(self.name.as_str())
             .prefix(prefix)
+            .set_start_after((!after.is_empty()).then(|| after.to_owned()))
             .into_paginator()
             .send();
         let mut listed = Vec::new();

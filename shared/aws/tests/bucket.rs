@@ -261,3 +261,33 @@ async fn a_bucket_is_made_once() {
     bucket.create().await.unwrap();
     assert_eq!(bucket.put_new("a", Vec::new()).await, Ok(Put::Created));
 }
+
+#[tokio::test]
+async fn the_age_of_an_object_is_told_by_the_store_s_own_clock() {
+    let s3 = S3::start().await;
+    let bucket = s3.bucket();
+    bucket.put_new(KEY, b"{}".to_vec()).await.unwrap();
+    let age = async || bucket.get(KEY).await.unwrap().unwrap().age_ms.unwrap();
+    assert!((0..=2_000).contains(&age().await));
+    let file = std::fs::File::open(s3.folder().join(KEY)).unwrap();
+    let written = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(written - Duration::from_secs(61))
+        .unwrap();
+    assert!((61_000..=63_000).contains(&age().await));
+}
+
+#[tokio::test]
+async fn a_list_begins_after_a_key() {
+    let s3 = S3::start().await;
+    let bucket = s3.bucket();
+    for key in ["a/1", "a/2", "a/3", "b/1"] {
+        bucket.put_new(key, Vec::new()).await.unwrap();
+    }
+    let keys = async |after: &str| -> Vec<String> {
+        let listed = bucket.list_after("a/", after).await.unwrap();
+        listed.into_iter().map(|listed| listed.key).collect()
+    };
+    assert_eq!(keys("").await, ["a/1", "a/2", "a/3"]);
+    assert_eq!(keys("a/1").await, ["a/2", "a/3"]);
+    assert_eq!(keys("a/25").await, ["a/3"]);
+}
