@@ -107,6 +107,8 @@ async fn every_wrong_setting_of_dlq_and_replay_stands_in_one_line() {
         "CONCURRENCY",
         "REPLAY_TARGETS",
         "KAFKA_BROKERS",
+        "INCIDENT_BUCKET",
     ];
-    check(&binaries::replay(), &wrong, &["KAFKA_BROKERS"], &names).await;
+    let absent = ["KAFKA_BROKERS", "INCIDENT_BUCKET"];
+    check(&binaries::replay(), &wrong, &absent, &names).await;
 }

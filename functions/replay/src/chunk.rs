@@ -7,9 +7,10 @@ use std::task::Poll;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, poll};
-use lambda::{Broker, Clock, Deadline, ProduceError, Stop};
+use lambda::{Broker, Clock, ProduceError, Stop};
 use pipeline::replay::{
-    Fate, Judgement, Limit, Matched, Progress, Request, Returning, Stopped, Tally,
+    Fate, Judgement, Limit, Matched, Place, Plan, Progress, Published, Request, Returning,
+    SkipReason, Stopped, Tally,
 };
 use pipeline::{Coordinates, Masker, Outgoing, Record, Timestamp};
 
@@ -22,12 +23,28 @@ pub(crate) struct Bench<'a, B, C: Clock> {
     pub(crate) clock: &'a C,
     pub(crate) masker: &'a Masker,
     pub(crate) request: &'a Request,
+    /// The plan that is carried out.
+    pub(crate) plan: Option<&'a Plan>,
+    /// What earlier runs have published and this one need not.
+    pub(crate) published: &'a Published,
+    /// Says why nothing more may be published, if so.
+    pub(crate) barred: &'a (dyn Fn() -> Option<String> + Sync),
     pub(crate) pace: Pace<C>,
     pub(crate) stop: &'a Stop,
-    pub(crate) deadline: Deadline,
     /// The last moment at which a produce may start.
     pub(crate) last_start: Timestamp,
+    /// When what is still under way is given up.
+    pub(crate) give_up_at: Timestamp,
     pub(crate) concurrency: usize,
+}
+
+/// How a chunk ended.
+#[derive(Debug)]
+pub(crate) struct Worked {
+    /// What stopped it before its end, if anything did.
+    pub(crate) stopped: Option<Stopped>,
+    /// The indices of the entries that went back, or would.
+    pub(crate) sent: Vec<usize>,
 }
 
 /// What became of one entry of a chunk.
@@ -55,19 +72,19 @@ struct Work<'a, B, C: Clock> {
 impl<B, C: Clock> fmt::Debug for Bench<'_, B, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bench")
-            .field("deadline", &self.deadline)
+            .field("last_start", &self.last_start)
             .finish_non_exhaustive()
     }
 }
 
 impl<B: Broker, C: Clock> Bench<'_, B, C> {
-    /// Works off a chunk; returns what stopped it before its end, if anything did. Nothing is under way afterwards.
+    /// Works off a chunk. Nothing is under way afterwards.
     pub(crate) async fn work_off(
         &self,
         entries: &[Entry],
         progress: &mut Progress,
         tally: &mut Tally,
-    ) -> Option<Stopped> {
+    ) -> Worked {
         let mut work = Work {
             bench: self,
             entries,
@@ -75,8 +92,8 @@ impl<B: Broker, C: Clock> Bench<'_, B, C> {
             under_way: FuturesUnordered::new(),
             fault: None,
         };
-        let sent = tally.sent().saturating_add(tally.failed());
-        let limit = self.request.limit.map(|limit| limit.after(sent));
+        let limit = self.request.limit;
+        let limit = limit.map(|limit| limit.after(tally.tried()));
         let stopped = work.go_through(progress, limit).await;
         work.drain().await;
         let stopped = work.fault.take().map(Stopped::Broker).or(stopped);
@@ -90,7 +107,33 @@ impl<B: Broker, C: Clock> Bench<'_, B, C> {
             .iter()
             .map(|outcome| *outcome != Outcome::Undone);
         progress.pass(entries.iter().map(Entry::at).zip(done));
-        stopped
+        let outcomes = work.outcomes.iter().enumerate();
+        Worked {
+            stopped,
+            sent: outcomes
+                .filter(|(_, outcome)| **outcome == Outcome::Matched(Fate::Sent))
+                .map(|(index, _)| index)
+                .collect(),
+        }
+    }
+
+    /// Finds the first entry that is not what the plan saw at its place.
+    pub(crate) fn changed<'e>(
+        &self,
+        entries: &'e [Entry],
+        progress: &Progress,
+    ) -> Option<&'e Coordinates> {
+        let plan = self.plan?;
+        let changed = |entry: &&Entry| {
+            let at = entry.at();
+            let planned = plan.get(at.partition, at.offset);
+            let is_same = |planned: &pipeline::replay::Planned| match entry {
+                Entry::Record(record) => planned.is(record),
+                Entry::Unreadable { .. } => false,
+            };
+            progress.awaits(at) && planned.is_some_and(|planned| !is_same(planned))
+        };
+        entries.iter().find(changed).map(Entry::at)
     }
 
     /// Says why nothing more may start, if so.
@@ -98,6 +141,9 @@ impl<B: Broker, C: Clock> Bench<'_, B, C> {
         let mut stopping = self.stop.subscribe();
         if stopping.stopped().now_or_never().is_some() {
             return Some(Stopped::Told);
+        }
+        if let Some(why) = (self.barred)() {
+            return Some(Stopped::Lease(why));
         }
         (self.clock.now() >= self.last_start).then_some(Stopped::Deadline)
     }
@@ -112,9 +158,20 @@ impl<B: Broker, C: Clock> Bench<'_, B, C> {
     }
 
     fn judge(&self, entry: &Entry) -> Judgement {
-        let selection = &self.request.selection;
+        let (selection, at) = (&self.request.selection, entry.at());
+        let is_planned = |plan: &Plan| plan.get(at.partition, at.offset).is_some();
+        if !self.plan.is_none_or(is_planned) {
+            return Judgement::NotSelected;
+        }
         match entry {
-            Entry::Record(record) => selection.judge(record),
+            Entry::Record(record) => match selection.judge(record) {
+                Judgement::Take { .. } if self.published.holds(&Place::of(record)) => {
+                    Judgement::Skip(SkipReason::AlreadyReplayed)
+                }
+                judgement @ (Judgement::Take { .. }
+                | Judgement::Skip(_)
+                | Judgement::NotSelected) => judgement,
+            },
             Entry::Unreadable { at, time, .. } => selection.judge_unreadable(at, *time),
         }
     }
@@ -207,7 +264,7 @@ impl<B: Broker, C: Clock> Work<'_, B, C> {
     /// Waits for all that is under way; what is not over in time is given up, so that the answer is.
     async fn drain(&mut self) {
         let bench = self.bench;
-        let mut time_up = pin!(bench.clock.sleep_until(bench.deadline.wait_until()));
+        let mut time_up = pin!(bench.clock.sleep_until(bench.give_up_at));
         let mut given_up = false;
         while !self.under_way.is_empty() {
             tokio::select! {

@@ -22,6 +22,9 @@ pub trait Reading: Send {
     /// Returns for each partition the first offset that it still holds and its fixed end.
     fn held(&self) -> BTreeMap<Partition, Lane>;
 
+    /// Returns the partitions whose end an open transaction holds back.
+    fn held_back(&self) -> Vec<Partition>;
+
     /// Returns for each partition the first offset whose record is of this time or later; a partition that has none, or cannot tell, is absent.
     fn first_since(
         &mut self,

@@ -1,8 +1,9 @@
 //! Why an invocation fails as a whole.
 
+use lambda::StoreFault;
 use lambda_runtime::Diagnostic;
-use pipeline::Masker;
-use pipeline::replay::InvalidReplay;
+use pipeline::replay::{InvalidReplay, LeaseNote};
+use pipeline::{Masker, Topic};
 
 use crate::dead_letters::SourceError;
 
@@ -15,6 +16,23 @@ pub enum ReplayError {
     /// The topic of dead letters cannot be read.
     #[error("{0}")]
     Source(#[from] SourceError),
+    /// Another run holds the lease of the topic.
+    #[error(
+        "replay {holder} works on {topic}: try again when it has ended; if it has died, its lease ends {} s after its last sign of life",
+        LeaseNote::LIFETIME_MS / 1_000
+    )]
+    Busy {
+        /// The topic of dead letters.
+        topic: Topic,
+        /// The `replay_id` of the other run.
+        holder: String,
+    },
+    /// The plan is not, or no longer, what there is: nothing was published. Make a new dry run.
+    #[error("the plan does not match: {0}")]
+    Plan(String),
+    /// The store of plans, ledger and lease is away or refuses us.
+    #[error("{0}")]
+    Store(#[from] StoreFault),
 }
 
 impl ReplayError {
@@ -23,6 +41,9 @@ impl ReplayError {
         match self {
             Self::Invalid(_) | Self::Source(SourceError::NoSuchTopic(_)) => "InvalidReplay",
             Self::Source(SourceError::Fault(_)) => "BrokerFault",
+            Self::Busy { .. } => "ReplayBusy",
+            Self::Plan(_) => "PlanMismatch",
+            Self::Store(_) => "StoreFault",
         }
     }
 }
@@ -31,9 +52,11 @@ impl From<ReplayError> for Diagnostic {
     fn from(error: ReplayError) -> Self {
         let message = match &error {
             ReplayError::Source(SourceError::NoSuchTopic(_)) => format!("from_topic: {error}"),
-            ReplayError::Invalid(_) | ReplayError::Source(SourceError::Fault(_)) => {
-                error.to_string()
-            }
+            ReplayError::Invalid(_)
+            | ReplayError::Source(SourceError::Fault(_))
+            | ReplayError::Busy { .. }
+            | ReplayError::Plan(_)
+            | ReplayError::Store(_) => error.to_string(),
         };
         Self {
             error_type: error.error_type().to_owned(),

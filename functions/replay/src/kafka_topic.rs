@@ -57,6 +57,14 @@ impl Reading for KafkaReading {
             .collect()
     }
 
+    fn held_back(&self) -> Vec<Partition> {
+        let ranges = self.reader.ranges().iter();
+        ranges
+            .filter(|range| range.is_held_back())
+            .map(|range| range.partition)
+            .collect()
+    }
+
     async fn first_since(
         &mut self,
         since: Timestamp,

@@ -11,14 +11,22 @@
     )
 )]
 
+mod account;
 mod chunk;
+mod course;
 pub mod dead_letters;
 mod error;
+mod journal;
 pub mod kafka_topic;
+mod lease;
+mod ledger;
 mod pace;
+mod planning;
 mod run;
 mod serve;
 pub mod settings;
+pub mod store;
+mod telling;
 #[cfg(test)]
 mod tests;
 
@@ -28,3 +36,4 @@ pub use kafka_topic::KafkaTopics;
 pub use run::Replay;
 pub use serve::serve;
 pub use settings::Settings;
+pub use store::Store;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use aws::Bucket;
 use kafka::{Connection, Producer};
 use lambda::{SettingsReader, Stop, SystemClock};
 use replay::{KafkaTopics, Replay, Settings};
@@ -10,17 +11,18 @@ use replay::{KafkaTopics, Replay, Settings};
 async fn main() -> ExitCode {
     lambda::start(
         read,
-        async |(connection, settings): (Connection, Settings), stop: Stop| {
+        async |(connection, bucket, settings): (Connection, Bucket, Settings), stop: Stop| {
             let broker = Producer::new(connection.clone());
             let topics = KafkaTopics::new(connection);
-            let replay = Replay::new(settings, broker, topics, SystemClock, stop.clone());
+            let replay = Replay::new(settings, broker, topics, bucket, SystemClock, stop.clone());
             replay::serve(&replay, stop).await
         },
     )
     .await
 }
 
-fn read(reader: &mut SettingsReader<'_>) -> Option<(Connection, Settings)> {
-    let (connection, settings) = (Connection::read(reader), Settings::read(reader));
-    connection.zip(settings)
+fn read(reader: &mut SettingsReader<'_>) -> Option<(Connection, Bucket, Settings)> {
+    let (connection, bucket) = (Connection::read(reader), Bucket::read(reader));
+    let settings = Settings::read(reader);
+    Some((connection?, bucket?, settings?))
 }

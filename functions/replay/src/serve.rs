@@ -3,17 +3,34 @@
 use lambda::{Broker, Clock, Deadline, Stop};
 use lambda_runtime::{Context, Error};
 
+use pipeline::Masker;
+use pipeline::replay::Invoker;
+
 use crate::dead_letters::DeadLetters;
 use crate::run::Replay;
+use crate::store::Store;
 
 /// Serves replays until the process is told to stop: one invocation at a time.
-pub async fn serve<B: Broker, D: DeadLetters, C: Clock>(
-    replay: &Replay<B, D, C>,
+pub async fn serve<B: Broker, D: DeadLetters, S: Store, C: Clock>(
+    replay: &Replay<B, D, S, C>,
     stop: Stop,
 ) -> Result<(), Error> {
     lambda::serve(stop, async |payload: &str, context: &Context| {
         let deadline = Deadline::from_header(context.deadline, replay.now());
-        Ok(replay.run(payload, deadline).await?)
+        Ok(replay.run(payload, invoker(context), deadline).await?)
     })
     .await
+}
+
+/// Tells who invokes us: Lambda itself names only identities of Cognito's; others may name themselves in the client context.
+fn invoker(context: &Context) -> Invoker {
+    let identity = context.identity.as_ref();
+    let named = context.client_context.as_ref();
+    let named = named.and_then(|client| client.custom.get("caller"));
+    Invoker {
+        caller: identity
+            .map(|identity| identity.identity_id.clone())
+            .or_else(|| named.map(|name| Masker::default().line(name))),
+        request_id: Some(context.request_id.clone()).filter(|id| !id.is_empty()),
+    }
 }

@@ -3,8 +3,12 @@
 mod deadline;
 mod fault;
 mod kafka;
+mod lease;
+mod ledger;
+mod plan;
 mod rate;
 mod refusal;
 mod resume;
 mod selection;
+mod store_faults;
 mod world;

@@ -7,7 +7,7 @@ use lambda::Stop;
 use replay::{ReplayError, Settings, SourceError};
 use tracing::instrument::WithSubscriber;
 
-use super::endpoints::{connection, read};
+use super::endpoints::{bucket, connection, read};
 use super::signals::told_to_stop;
 use super::warnings::Warnings;
 use super::{BrokersFlag, BucketFlags, Failure, Form, Shell};
@@ -15,7 +15,7 @@ use crate::operator::Asked;
 
 /// Sends dead letters back to the main topic, as the function `replay` does.
 ///
-/// Look first: --dry-run counts what would go and publishes nothing. A real run needs a filter, a limit or --all. Topics and what is
+/// Look first: --dry-run counts what would go and publishes nothing; --plan then sends back exactly that. A real run needs a filter, a limit or --all. Topics and what is
 /// allowed come from MAIN_TOPIC, RETRY_STAGES, DLQ_TOPIC and REPLAY_TARGETS. Ctrl-C ends it with a token to go on with.
 #[derive(Args, Debug)]
 pub(crate) struct ReplayCommand {
@@ -80,15 +80,17 @@ pub(crate) struct ReplayCommand {
 
 impl ReplayCommand {
     pub(crate) async fn run(self, shell: &mut Shell<'_>) -> Result<(), Failure> {
-        let (connection, settings) = read(shell.env, &self.brokers, &self.bucket, |reader| {
-            let (connection, settings) = (connection(reader), Settings::read(reader));
-            connection.zip(settings)
-        })?;
+        let (connection, bucket, settings) =
+            read(shell.env, &self.brokers, &self.bucket, |reader| {
+                let (connection, bucket) = (connection(reader), bucket(reader));
+                let settings = Settings::read(reader);
+                Some((connection?, bucket?, settings?))
+            })?;
         let form = self.form;
         let asked = self.asked();
         let stop = Stop::default();
         let warnings = Warnings::default();
-        let run = asked.run(settings, connection, stop.clone());
+        let run = asked.run(settings, connection, bucket, stop.clone());
         let mut run = pin!(run.with_subscriber(warnings.subscriber()));
         let ended = tokio::select! {
             ended = &mut run => ended,
@@ -134,8 +136,9 @@ fn failure(error: &ReplayError) -> Failure {
     let told = format!("{}: {error}", error.error_type());
     match error {
         ReplayError::Invalid(_) => Failure::Usage(told),
-        ReplayError::Source(SourceError::NoSuchTopic(_) | SourceError::Fault(_)) => {
-            Failure::Failed(anyhow::anyhow!(told))
-        }
+        ReplayError::Source(SourceError::NoSuchTopic(_) | SourceError::Fault(_))
+        | ReplayError::Busy { .. }
+        | ReplayError::Plan(_)
+        | ReplayError::Store(_) => Failure::Failed(anyhow::anyhow!(told)),
     }
 }

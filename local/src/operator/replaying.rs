@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::bail;
+use aws::Bucket;
 use kafka::{Connection, Producer};
 use lambda::{Clock, Deadline, Stop, SystemClock};
-use pipeline::replay::Answer;
+use pipeline::replay::{Answer, Invoker};
 use replay::{KafkaTopics, Replay, ReplayError, Settings};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -69,6 +70,7 @@ impl Asked {
         &self,
         settings: Settings,
         connection: Connection,
+        bucket: Bucket,
         stop: Stop,
     ) -> Result<Replayed, ReplayError> {
         let topics = KafkaTopics::new(connection.clone());
@@ -76,11 +78,17 @@ impl Asked {
             settings,
             Producer::new(connection),
             topics,
+            bucket,
             SystemClock,
             stop,
         );
+        let invoker = Invoker {
+            caller: Some("cargo local replay".to_owned()),
+            request_id: None,
+        };
         let deadline = Deadline::from_header(UNLIMITED_MS, SystemClock.now());
-        replay.run(&self.payload(), deadline).await.map(Replayed)
+        let replayed = replay.run(&self.payload(), invoker, deadline).await;
+        replayed.map(Replayed)
     }
 }
 
@@ -94,8 +102,12 @@ impl Replayed {
         if answer.stopped == Some("stop") {
             bail!("the replay was told to stop before its end");
         }
-        if answer.failed > 0 {
-            bail!("the broker refuses {} dead letters", answer.failed);
+        let refused = answer.failed.saturating_sub(answer.gone);
+        if refused > 0 {
+            bail!("the broker refuses {refused} dead letters");
+        }
+        if answer.gone > 0 {
+            bail!("{} dead letters of the plan are there no more", answer.gone);
         }
         Ok(())
     }
@@ -117,6 +129,9 @@ impl fmt::Display for Replayed {
             row(&format!("skipped: {reason}"), number.to_string());
         }
         row("failed", answer.failed.to_string());
+        if answer.gone > 0 {
+            row("of them gone", answer.gone.to_string());
+        }
         row("classes", counts(&answer.by_error_class));
         row("codes", counts(&answer.by_error_code));
         row("bytes", answer.bytes.to_string());
@@ -131,6 +146,16 @@ impl fmt::Display for Replayed {
         f.write_str(&table(&["field", "value"], &[], rows))?;
         if answer.matched == 0 {
             f.write_str("\n\nnothing matched")?;
+        }
+        if !answer.held_back.is_empty() {
+            let held = answer.held_back.join(", ");
+            write!(
+                f,
+                "\n\nan open transaction hides what comes behind it: {held}"
+            )?;
+        }
+        if let Some(plan) = &answer.plan {
+            write!(f, "\n\nsend back exactly these with: --plan {plan}")?;
         }
         if let Some(token) = &answer.resume {
             // On a line of its own and whole: it is copied.

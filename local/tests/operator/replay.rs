@@ -153,8 +153,7 @@ async fn wrong_fields_are_refused_in_the_function_s_own_words() {
     )
     .await;
     check(&["--all", "--to-topic", "elsewhere"], &["REPLAY_TARGETS"]).await;
-    check(&["--plan", "x"], &["plan cannot be used"]).await;
-    check(&["--again", "--all"], &["again cannot be used"]).await;
+    check(&["--plan", "x"], &["plan is not <replay_id>@<sha256>"]).await;
     check(&["--resume", "x"], &["resume is no token"]).await;
     check(&["--records", "x"], &["records has 1 of 1"]).await;
     check(&["--unknown"], &["--unknown"]).await;
@@ -198,4 +197,41 @@ async fn a_topic_that_is_not_there_is_named() {
 async fn brokers_that_are_away_are_named_in_time() {
     let ran = check_brokers_away(&["replay", "--all", "--json"]).await;
     assert_eq!(ran.out, "");
+}
+
+#[tokio::test]
+async fn a_plan_sends_back_what_was_seen_and_a_second_run_what_is_missing() {
+    let bench = four().await;
+    let dry = [
+        "replay",
+        "--json",
+        "--dry-run",
+        "--error-class",
+        "transient",
+    ];
+    let told = bench.run(&dry).await.check(0, &[]).json();
+    let plan = told["plan"].as_str().unwrap();
+    let shown = bench.run(&["replay", "--dry-run", "--all"]).await;
+    assert!(shown.out.contains("send back exactly these with: --plan "));
+    let told = bench
+        .run(&["replay", "--json", "--plan", plan])
+        .await
+        .json();
+    assert_eq!(told["published"], 3);
+    let rest = bench.run(&["replay", "--json", "--all"]).await.json();
+    let skipped = &rest["skipped"]["already-replayed"];
+    assert_eq!((&rest["published"], skipped), (&json!(1), &json!(3)));
+    let again = bench.run(&["replay", "--json", "--all", "--again"]).await;
+    assert_eq!(again.json()["published"], 4);
+}
+
+#[tokio::test]
+async fn a_plan_that_is_not_there_is_a_failure() {
+    let bench = four().await;
+    let plan = format!("run-1@{}", "0123456789abcdef".repeat(4));
+    let ran = bench.run(&["replay", "--plan", &plan]).await;
+    ran.check(
+        1,
+        &["PlanMismatch", "replays/run-1/plan.json", "no such plan"],
+    );
 }

@@ -9,16 +9,18 @@ use bytes::Bytes;
 use kafka::{Brokers, ChunkLimit, Connection, Producer, Read, Reader};
 use lambda::{Broker, Clock, Deadline, Stop, SystemClock};
 use pipeline::headers::names;
-use pipeline::replay::Answer;
+use pipeline::replay::{Answer, Invoker};
 use pipeline::{Headers, Outgoing, Record, Topic};
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use serde_json::{Value, json};
 
+use super::world::SharedState;
+
 struct World {
     mock: MockCluster<'static, DefaultProducerContext>,
-    replay: Replay<Producer, KafkaTopics, SystemClock>,
+    replay: Replay<Producer, KafkaTopics, SharedState, SystemClock>,
 }
 
 fn topic(name: &str) -> Topic {
@@ -29,7 +31,10 @@ fn connection(brokers: &str) -> Connection {
     Connection::without_auth(brokers.parse::<Brokers>().unwrap())
 }
 
-fn replay_on(brokers: &str, concurrency: u16) -> Replay<Producer, KafkaTopics, SystemClock> {
+fn replay_on(
+    brokers: &str,
+    concurrency: u16,
+) -> Replay<Producer, KafkaTopics, SharedState, SystemClock> {
     let settings = Settings {
         from: topic("dlq"),
         to: topic("main"),
@@ -40,7 +45,15 @@ fn replay_on(brokers: &str, concurrency: u16) -> Replay<Producer, KafkaTopics, S
         Producer::new(connection(brokers)),
         KafkaTopics::new(connection(brokers)),
     );
-    Replay::new(settings, broker, topics, SystemClock, Stop::default())
+    let store = SharedState::default();
+    Replay::new(
+        settings,
+        broker,
+        topics,
+        store,
+        SystemClock,
+        Stop::default(),
+    )
 }
 
 impl World {
@@ -91,7 +104,10 @@ impl World {
 
     async fn run_within(&self, payload: &Value, millis: u64) -> Result<Answer, ReplayError> {
         let deadline = Deadline::from_header(millis, SystemClock.now());
-        let result = self.replay.run(&payload.to_string(), deadline).await;
+        let result = self
+            .replay
+            .run(&payload.to_string(), Invoker::default(), deadline)
+            .await;
         assert!(
             SystemClock.now() <= deadline.answer_by(),
             "the answer came too late"
@@ -260,7 +276,10 @@ async fn a_broker_that_is_away_is_named_in_time() {
     let began = SystemClock.now();
     let replay = replay_on("127.0.0.1:1", 32);
     let deadline = Deadline::from_header(30_000, SystemClock.now());
-    let error = replay.run(r#"{"all":true}"#, deadline).await.unwrap_err();
+    let error = replay
+        .run(r#"{"all":true}"#, Invoker::default(), deadline)
+        .await
+        .unwrap_err();
     assert_eq!(error.error_type(), "BrokerFault");
     assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
     let took = SystemClock.now().millis_since(began);

@@ -44,7 +44,7 @@ async fn a_limit_is_kept_over_a_deadline() {
     let mut payload = json!({ "limit": 50, "rate_per_second": 10 });
     let mut published = 0;
     loop {
-        let answer = world.run_within(&payload, Duration::from_secs(8)).await;
+        let answer = world.run_within(&payload, Duration::from_secs(11)).await;
         published += answer.published;
         payload = json!({ "resume": answer.resume.unwrap() });
         if answer.stopped == Some("limit") {
@@ -113,7 +113,7 @@ fn story() -> impl Strategy<Value = Story> {
         1_usize..30,
         prop::option::of(1_u64..40),
         prop::sample::select(vec![0_u32, 5, 50]),
-        6_u64..30,
+        9_u64..33,
         prop::option::of(2_usize..30),
         refused,
         0_usize..3,

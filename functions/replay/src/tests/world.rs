@@ -2,6 +2,7 @@
 
 mod dlq;
 mod main_topic;
+mod state;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
@@ -11,13 +12,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use lambda::{Clock, Deadline, Stop};
 use pipeline::headers::names;
-use pipeline::replay::Answer;
+use pipeline::replay::{Answer, Invoker};
 use pipeline::{Coordinates, Headers, Outgoing, Record, Timestamp, Topic};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 pub(super) use self::dlq::{Dlq, SharedDlq, Slot};
 pub(super) use self::main_topic::{Main, Reply, SharedMain};
+pub(super) use self::state::{Kept, SharedState, State};
 use crate::{Entry, Replay, ReplayError, Settings};
 
 pub(super) const BEGIN: Timestamp = Timestamp::from_millis(1_755_933_141_805);
@@ -48,9 +50,10 @@ impl Clock for MovedClock {
 pub(super) struct World {
     pub(super) dlq: Arc<Mutex<Dlq>>,
     pub(super) main: Arc<Main>,
+    pub(super) state: Arc<State>,
     pub(super) clock: MovedClock,
     pub(super) stop: Stop,
-    pub(super) replay: Replay<SharedMain, SharedDlq, MovedClock>,
+    pub(super) replay: Replay<SharedMain, SharedDlq, SharedState, MovedClock>,
 }
 
 /// Returns a dead letter as the pipeline writes them, its value telling where it is.
@@ -85,21 +88,34 @@ pub(super) fn world(partitions: i32, each: i64) -> World {
         ..Dlq::default()
     }));
     let main = Arc::new(Main::new(clock));
-    let settings = Settings {
-        from: topic("dlq"),
-        to: topic("main"),
-        targets: vec![topic("main")],
-        concurrency: NonZeroU16::new(4).unwrap(),
-    };
+    let state = Arc::new(State::default());
     let stop = Stop::default();
-    let (broker, source) = (SharedMain(Arc::clone(&main)), SharedDlq(Arc::clone(&dlq)));
     World {
-        replay: Replay::new(settings, broker, source, clock, stop.clone()),
+        replay: function(&dlq, &main, &state, clock, stop.clone()),
         dlq,
         main,
+        state,
         clock,
         stop,
     }
+}
+
+fn function(
+    dlq: &Arc<Mutex<Dlq>>,
+    main: &Arc<Main>,
+    state: &Arc<State>,
+    clock: MovedClock,
+    stop: Stop,
+) -> Replay<SharedMain, SharedDlq, SharedState, MovedClock> {
+    let settings = Settings {
+        from: topic("dlq"),
+        to: topic("main"),
+        targets: vec![topic("main"), topic("other")],
+        concurrency: NonZeroU16::new(4).unwrap(),
+    };
+    let (broker, source) = (SharedMain(Arc::clone(main)), SharedDlq(Arc::clone(dlq)));
+    let store = SharedState(Arc::clone(state));
+    Replay::new(settings, broker, source, store, clock, stop)
 }
 
 impl World {
@@ -110,7 +126,10 @@ impl World {
     ) -> Result<Answer, ReplayError> {
         let header = u64::try_from(time.as_millis()).unwrap();
         let deadline = Deadline::from_header(header, self.clock.now());
-        let result = self.replay.run(&payload.to_string(), deadline).await;
+        let result = self
+            .replay
+            .run(&payload.to_string(), invoker(), deadline)
+            .await;
         assert!(
             self.clock.now() <= deadline.answer_by() || time < Duration::from_millis(500),
             "the answer came {} ms after its time",
@@ -128,6 +147,28 @@ impl World {
 
     pub(super) async fn run_within(&self, payload: &Value, time: Duration) -> Answer {
         self.try_run(payload, time).await.unwrap()
+    }
+
+    /// Returns the function in another process: same topics, same store, nothing remembered.
+    pub(super) fn elsewhere(&self) -> Self {
+        let stop = Stop::default();
+        Self {
+            replay: function(&self.dlq, &self.main, &self.state, self.clock, stop.clone()),
+            dlq: Arc::clone(&self.dlq),
+            main: Arc::clone(&self.main),
+            state: Arc::clone(&self.state),
+            clock: self.clock,
+            stop,
+        }
+    }
+
+    /// Lets more die, at the end of each partition.
+    pub(super) fn die(&self, each: i64) {
+        for (partition, slots) in &mut self.dlq.lock().unwrap().partitions {
+            let length = i64::try_from(slots.len()).unwrap();
+            let more = length..length + each;
+            slots.extend(more.map(|offset| slot(dead_letter(*partition, offset))));
+        }
     }
 
     /// Returns the places of the dead letters that went back, in the order in which they did.
@@ -165,6 +206,14 @@ pub(super) fn check_once(returned: &[String], expected: &BTreeSet<String>) {
     assert_eq!(returned.len(), expected.len(), "some went back twice");
 }
 
+/// Returns who asks in every test.
+pub(super) fn invoker() -> Invoker {
+    Invoker {
+        caller: None,
+        request_id: Some("request-1".to_owned()),
+    }
+}
+
 /// Checks what holds for every answer.
 fn check_sums(answer: &Answer) {
     let sent = answer.to_publish.unwrap_or(answer.published);
@@ -175,6 +224,7 @@ fn check_sums(answer: &Answer) {
     assert_eq!(answer.skipped.len(), 3);
     assert_eq!(answer.dry_run, answer.to_publish.is_some());
     assert_eq!(answer.complete, answer.resume.is_none());
+    assert!(answer.plan.is_none() || answer.dry_run);
     assert_eq!(answer.complete, answer.stopped.is_none());
     assert!(answer.sample.len() <= 10);
 }

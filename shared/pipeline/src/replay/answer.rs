@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::record::Timestamp;
+use crate::replay::plan::PlanName;
 use crate::replay::progress::Progress;
-use crate::replay::request::{Limit, Request};
+use crate::replay::request::{Carried, Limit, Request};
 use crate::replay::tally::Tally;
 
 /// The answer of one invocation; it counts what this invocation did, also when it went on with an earlier one's run.
@@ -27,8 +28,11 @@ pub struct Answer {
     pub to_publish: Option<u64>,
     /// How many stay, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
-    /// How many the broker refuses.
+    /// How many did not go back: refused by the broker, or gone.
     pub failed: u64,
+    /// How many of those the plan holds and the topic no more.
+    #[serde(skip_serializing_if = "is_nought")]
+    pub gone: u64,
     /// How many were asked for, by error class.
     pub by_error_class: BTreeMap<&'static str, u64>,
     /// How many were asked for, by error code.
@@ -41,17 +45,43 @@ pub struct Answer {
     pub newest: Option<String>,
     /// Where the first few of them are.
     pub sample: Vec<String>,
-    /// Whether every partition was read to the end that was fixed at the start.
+    /// The partitions, as `topic/partition`, whose end an open transaction holds back: what lies behind its first record is not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held_back: Vec<String>,
+    /// Whether every partition was read to the end that was fixed at the start, and all that was published is in the ledger.
     pub complete: bool,
-    /// Why it is not complete: `limit`, `deadline`, `stop` or `broker`.
+    /// Why it is not complete: `limit`, `deadline`, `stop`, `broker`, `store`, `lease` or `plan`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<&'static str>,
-    /// What the broker's fault is, when that stopped it.
+    /// What the fault is, when one stopped it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
     /// The token that goes on from here, when it is not complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
+    /// The plan that a dry run has left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+}
+
+/// How an invocation ended, beside what it counted.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    /// How far the run has come.
+    pub progress: Progress,
+    /// What the next invocation is left.
+    pub carried: Carried,
+    /// What stopped it, if anything did.
+    pub stopped: Option<Stopped>,
+    /// The partitions, as `topic/partition`, whose end an open transaction holds back.
+    pub held_back: Vec<String>,
+    /// The plan that a dry run has left.
+    pub plan: Option<PlanName>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_nought(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Why a run ended before its end.
@@ -65,6 +95,12 @@ pub enum Stopped {
     Told,
     /// The broker is away or refuses us; says why.
     Broker(String),
+    /// The store is away or refuses us; says why.
+    Store(String),
+    /// Another run may have taken the lease; says why.
+    Lease(String),
+    /// What is there is not what the plan saw; says what.
+    Plan(String),
 }
 
 impl Stopped {
@@ -75,21 +111,29 @@ impl Stopped {
             Self::Deadline => "deadline",
             Self::Told => "stop",
             Self::Broker(_) => "broker",
+            Self::Store(_) => "store",
+            Self::Lease(_) => "lease",
+            Self::Plan(_) => "plan",
+        }
+    }
+
+    /// Returns what the fault is, where one stopped the run.
+    pub fn fault(&self) -> Option<&str> {
+        match self {
+            Self::Limit | Self::Deadline | Self::Told => None,
+            Self::Broker(fault) | Self::Store(fault) | Self::Lease(fault) | Self::Plan(fault) => {
+                Some(fault)
+            }
         }
     }
 }
 
 impl Answer {
     /// Tells what an invocation did: what it counted, how far it came, and what stopped it, if anything did.
-    pub fn of(
-        request: &Request,
-        tally: &Tally,
-        progress: &Progress,
-        stopped: Option<&Stopped>,
-    ) -> Self {
+    pub fn of(request: &Request, tally: &Tally, ended: &Ended) -> Self {
         let time = |time: Option<Timestamp>| time.and_then(Timestamp::to_rfc3339);
-        let complete = progress.is_complete();
-        let stopped = stopped.filter(|_| !complete);
+        let complete = ended.progress.is_complete() && ended.carried.unrecorded.is_empty();
+        let stopped = ended.stopped.as_ref().filter(|_| !complete);
         Self {
             replay_id: request.replay_id.clone(),
             dry_run: request.dry_run,
@@ -101,33 +145,39 @@ impl Answer {
                 .map(|(reason, count)| (reason.as_str(), count))
                 .collect(),
             failed: tally.failed(),
+            gone: tally.gone(),
             by_error_class: tally.by_class().clone(),
             by_error_code: tally.by_code().clone(),
             bytes: tally.bytes(),
             oldest: time(tally.oldest()),
             newest: time(tally.newest()),
             sample: tally.sample().iter().map(ToString::to_string).collect(),
+            held_back: ended.held_back.clone(),
             complete,
             stopped: stopped.map(Stopped::as_str),
-            fault: match stopped {
-                Some(Stopped::Broker(fault)) => Some(fault.clone()),
-                Some(Stopped::Limit | Stopped::Deadline | Stopped::Told) | None => None,
-            },
+            fault: stopped.and_then(Stopped::fault).map(str::to_owned),
             resume: (!complete).then(|| {
-                let sent = tally.sent().saturating_add(tally.failed());
-                request.token(
-                    progress,
-                    request.limit.map(|limit| limit_after(limit, sent, stopped)),
-                )
+                let limit = request.limit;
+                let limit = limit.map(|limit| limit_after(limit, tally.tried(), stopped));
+                request.token(&ended.progress, &ended.carried, limit)
             }),
+            plan: ended.plan.as_ref().map(ToString::to_string),
         }
     }
 }
 
 /// Returns the limit with which a run goes on: whoever resumes a run that its limit has stopped asks for as many more.
-const fn limit_after(limit: Limit, sent: u64, stopped: Option<&Stopped>) -> Limit {
+const fn limit_after(limit: Limit, tried: u64, stopped: Option<&Stopped>) -> Limit {
     match stopped {
         Some(Stopped::Limit) => limit.renewed(),
-        Some(Stopped::Deadline | Stopped::Told | Stopped::Broker(_)) | None => limit.after(sent),
+        Some(
+            Stopped::Deadline
+            | Stopped::Told
+            | Stopped::Broker(_)
+            | Stopped::Store(_)
+            | Stopped::Lease(_)
+            | Stopped::Plan(_),
+        )
+        | None => limit.after(tried),
     }
 }

@@ -8,6 +8,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 /// Reads fields and gathers what is wrong with them; a method returns `None` for a field that is absent or wrong.
+#[derive(Default)]
 pub(super) struct Fields {
     values: BTreeMap<String, Value>,
     problems: Vec<String>,

@@ -42,6 +42,11 @@ impl Progress {
             .map(|(partition, lane)| (*partition, *lane))
     }
 
+    /// Returns the stretch of a partition, done or not.
+    pub fn lane(&self, partition: Partition) -> Option<Lane> {
+        self.lanes.get(&partition).copied()
+    }
+
     /// Keeps to what the partitions still hold: a range that has expired is passed, one that is gone ends the partition.
     pub fn keep_within(&mut self, held: &BTreeMap<Partition, Lane>) {
         for (partition, lane) in &mut self.lanes {
@@ -77,10 +82,15 @@ impl Progress {
 
     /// Tells whether this place is still to be looked at.
     pub fn awaits(&self, at: &Coordinates) -> bool {
+        self.awaits_place(at.partition, at.offset)
+    }
+
+    /// Tells whether this place is still to be looked at.
+    pub fn awaits_place(&self, partition: Partition, offset: Offset) -> bool {
         self.lanes
-            .get(&at.partition)
-            .is_some_and(|lane| lane.next <= at.offset && at.offset < lane.end)
-            && !self.done_ahead.contains(&(at.partition, at.offset))
+            .get(&partition)
+            .is_some_and(|lane| lane.next <= offset && offset < lane.end)
+            && !self.done_ahead.contains(&(partition, offset))
     }
 
     /// Moves on to a position that reading has reached: everything before it is done, or was never there.

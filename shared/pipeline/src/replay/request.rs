@@ -5,11 +5,16 @@ mod value;
 
 use std::fmt;
 
+use serde_json::{Map, Value};
+
+use crate::failure::{ErrorClass, ErrorCode};
 use crate::record::{Timestamp, Topic};
 use crate::replay::fields::Fields;
+use crate::replay::ledger::Place;
+use crate::replay::plan::{PlanHead, PlanName, PlanPart};
 use crate::replay::progress::Progress;
 use crate::replay::rate::Rate;
-use crate::replay::selection::Selection;
+use crate::replay::selection::{Selection, Told};
 use value::{error_class, error_code, limit, rate, records, topic, window};
 
 /// A replay as asked for, checked, with all its times fixed.
@@ -29,8 +34,23 @@ pub struct Request {
     pub limit: Option<Limit>,
     /// How fast at most.
     pub rate: Rate,
+    /// Whether what an earlier run has published goes too.
+    pub again: bool,
+    /// The plan to run.
+    pub plan: Option<PlanName>,
     /// How far an earlier, unfinished invocation has come.
     pub progress: Option<Progress>,
+    /// What that invocation leaves to this one.
+    pub carried: Carried,
+}
+
+/// What one invocation of a run leaves to the next, beside its progress.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// What was published and is not in the ledger yet, since the store was away: at most one chunk.
+    pub unrecorded: Vec<Place>,
+    /// The parts of the plan that are written.
+    pub parts: Vec<PlanPart>,
 }
 
 /// How many dead letters may be sent.
@@ -98,17 +118,15 @@ impl Request {
                 problems: vec!["the payload is not a JSON object".to_owned()],
             });
         };
-        for (name, why) in field::NOT_YET {
-            if fields.has(name) {
-                fields.problem(name, why);
-            }
-        }
         let request = if fields.has(field::RESUME) {
             Self::resumed(&mut fields)
         } else {
             Some(Self::started(&mut fields, terms))
         };
-        if let Some(request) = &request {
+        // The topics of a plan are known when it is read.
+        if let Some(request) = &request
+            && (request.plan.is_none() || request.progress.is_some())
+        {
             request.check_topics(&mut fields, terms);
         }
         match (request, fields.into_problems()) {
@@ -139,13 +157,27 @@ impl Request {
         let limit = limit(fields);
         let rate = rate(fields).unwrap_or_default();
         let dry_run = fields.flag(field::DRY_RUN).unwrap_or_default();
+        let again = fields.flag(field::AGAIN).unwrap_or_default();
+        let plan = fields.parsed(
+            field::PLAN,
+            "is not <replay_id>@<sha256>, as a dry run answers it",
+            |text| text.trim().parse().ok(),
+        );
+        if fields.has(field::PLAN) {
+            for name in field::FILTERS.into_iter().chain(field::KEPT_BY_PLAN) {
+                if fields.has(name) {
+                    fields.problem(name, "cannot stand beside plan: the plan keeps it");
+                }
+            }
+        }
         let all = fields.flag(field::ALL).unwrap_or_default();
-        let selects =
-            field::FILTERS.iter().any(|name| fields.has(name)) || fields.has(field::LIMIT);
+        let selects = field::FILTERS.iter().any(|name| fields.has(name))
+            || fields.has(field::LIMIT)
+            || fields.has(field::PLAN);
         if !(selects || all || dry_run) {
             fields.problem(
                 field::ALL,
-                "is not true, and nothing is selected: give a filter, records or a limit, or \"all\": true to replay every dead letter",
+                "is not true, and nothing is selected: give a filter, records, a plan or a limit, or \"all\": true to replay every dead letter",
             );
         }
         Self {
@@ -156,18 +188,18 @@ impl Request {
             selection,
             limit,
             rate,
+            again,
+            plan,
             progress: None,
+            carried: Carried::default(),
         }
     }
 
     /// Reads a run that goes on: the token says all but how fast and how many more.
     fn resumed(fields: &mut Fields) -> Option<Self> {
-        for name in field::FILTERS {
+        for name in field::FILTERS.into_iter().chain(field::KEPT_BY_TOKEN) {
             if fields.has(name) {
-                fields.problem(
-                    name,
-                    "cannot stand beside resume: the token keeps the filters",
-                );
+                fields.problem(name, "cannot stand beside resume: the token keeps it");
             }
         }
         let limit = limit(fields);
@@ -204,6 +236,68 @@ impl Request {
         request.limit = limit.or(request.limit);
         request.rate = rate.unwrap_or(request.rate);
         Some(request)
+    }
+
+    /// Takes over what the plan keeps; the plan was read since the payload was.
+    pub fn follow(&mut self, plan: &PlanHead, terms: &Terms<'_>) -> Result<(), InvalidReplay> {
+        self.from.clone_from(&plan.from);
+        self.to.clone_from(&plan.to);
+        self.selection.max_replays = plan.max_replays;
+        self.again = plan.again;
+        let mut fields = Fields::default();
+        self.check_topics(&mut fields, terms);
+        let problems = fields.into_problems();
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(InvalidReplay { problems })
+        }
+    }
+
+    /// Returns what is asked for, as fields of a payload with its times fixed, for people to read later.
+    pub fn asked(&self) -> Value {
+        let selection = &self.selection;
+        let time = |time: Option<Timestamp>| {
+            let time = time?;
+            let text = time.to_rfc3339();
+            Some(text.map_or_else(|| Value::from(time.millis()), Value::from))
+        };
+        let text = |text: Option<&str>| text.map(Value::from);
+        let records = selection.records.as_ref().map(|places| {
+            let places = places.iter();
+            let at =
+                places.map(|(partition, offset)| format!("{}/{partition}/{offset}", self.from));
+            at.map(Value::from).collect::<Value>()
+        });
+        let fields = [
+            (field::SINCE, time(selection.window.since)),
+            (field::UNTIL, time(selection.window.until)),
+            (
+                field::ERROR_CLASS,
+                text(selection.error_class.map(Told::<ErrorClass>::as_str)),
+            ),
+            (
+                field::ERROR_CODE,
+                text(selection.error_code.map(Told::<ErrorCode>::as_str)),
+            ),
+            (field::KEY, text(selection.key.as_deref())),
+            (
+                field::ORIGINAL_TOPIC,
+                text(selection.original_topic.as_ref().map(Topic::as_str)),
+            ),
+            (field::RECORDS, records),
+            (field::LIMIT, self.limit.map(|limit| limit.each.into())),
+            (field::RATE, Some(self.rate.get().into())),
+            (field::MAX_REPLAYS, Some(selection.max_replays.into())),
+            (field::AGAIN, Some(self.again.into())),
+            (
+                field::PLAN,
+                self.plan.as_ref().map(|plan| plan.to_string().into()),
+            ),
+        ];
+        let fields = fields.into_iter();
+        let set = fields.filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        Value::Object(set.collect::<Map<_, _>>())
     }
 
     fn check_topics(&self, fields: &mut Fields, terms: &Terms<'_>) {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::failure::{ErrorClass, ErrorCode};
 use crate::record::{Coordinates, Record, Timestamp};
+use crate::replay::run_record::Ends;
 use crate::replay::selection::{SkipReason, Told};
 
 /// What is counted of a dead letter that was asked for.
@@ -23,6 +24,8 @@ pub enum Fate {
     Sent,
     /// The broker refuses it.
     Failed,
+    /// It was planned and is there no more.
+    Gone,
     /// It stays.
     Skipped(SkipReason),
 }
@@ -32,6 +35,8 @@ pub enum Fate {
 pub struct Tally {
     sent: u64,
     failed: u64,
+    gone: u64,
+    ends: Option<Ends>,
     skipped: [u64; SkipReason::ALL.len()],
     by_class: BTreeMap<&'static str, u64>,
     by_code: BTreeMap<&'static str, u64>,
@@ -65,6 +70,17 @@ impl Matched {
         }
     }
 
+    /// Takes what is known of a record that was planned and is there no more.
+    pub const fn gone(at: Coordinates, time: Timestamp, bytes: u64) -> Self {
+        Self {
+            at,
+            time,
+            class: Told::Unknown,
+            code: Told::Unknown,
+            bytes,
+        }
+    }
+
     /// Returns where the dead letter is.
     pub const fn at(&self) -> &Coordinates {
         &self.at
@@ -80,6 +96,7 @@ impl Tally {
         let count = match fate {
             Fate::Sent => Some(&mut self.sent),
             Fate::Failed => Some(&mut self.failed),
+            Fate::Gone => Some(&mut self.gone),
             Fate::Skipped(reason) => SkipReason::ALL
                 .iter()
                 .position(|other| *other == reason)
@@ -89,6 +106,13 @@ impl Tally {
         let codes = self.by_code.entry(matched.code.as_str()).or_default();
         for count in count.into_iter().chain([classes, codes]) {
             *count = count.saturating_add(1);
+        }
+        if fate == Fate::Sent {
+            let ends = self.ends.get_or_insert_with(|| Ends {
+                first: matched.at.clone(),
+                last: matched.at.clone(),
+            });
+            ends.last.clone_from(&matched.at);
         }
         self.bytes = self.bytes.saturating_add(matched.bytes);
         if matched.time != Timestamp::NONE {
@@ -103,7 +127,7 @@ impl Tally {
 
     /// Returns how many were asked for: each was sent, failed, or skipped.
     pub fn matched(&self) -> u64 {
-        [self.sent, self.failed]
+        [self.sent, self.failed, self.gone]
             .into_iter()
             .chain(self.skipped)
             .fold(0, u64::saturating_add)
@@ -114,9 +138,24 @@ impl Tally {
         self.sent
     }
 
-    /// Returns how many the broker refuses.
+    /// Returns how many did not go back: refused by the broker, or there no more.
     pub const fn failed(&self) -> u64 {
-        self.failed
+        self.failed.saturating_add(self.gone)
+    }
+
+    /// Returns how many were planned and are there no more.
+    pub const fn gone(&self) -> u64 {
+        self.gone
+    }
+
+    /// Returns how many the broker was asked to take, or would be: what a limit counts.
+    pub const fn tried(&self) -> u64 {
+        self.sent.saturating_add(self.failed)
+    }
+
+    /// Returns the first and the last that went back, or would.
+    pub const fn ends(&self) -> Option<&Ends> {
+        self.ends.as_ref()
     }
 
     /// Walks over every reason to stay and how many stayed for it.

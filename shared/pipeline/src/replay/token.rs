@@ -7,9 +7,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Offset, Partition, Timestamp};
+use crate::replay::fingerprint::is_sha256;
+use crate::replay::ledger::Place;
+use crate::replay::plan::PlanPart;
 use crate::replay::progress::{Lane, Progress};
 use crate::replay::rate::Rate;
-use crate::replay::request::{Limit, Request};
+use crate::replay::request::{Carried, Limit, Request};
 use crate::replay::selection::{Selection, Told, Window};
 
 /// The form of tokens of this version.
@@ -49,11 +52,20 @@ struct Wire {
     lanes: Vec<(i32, i64, i64)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     done_ahead: Vec<(i32, i64)>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    again: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    plan: Option<String>,
+    /// Partition, offset, time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unrecorded: Vec<(i32, i64, i64)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<PlanPart>,
 }
 
 impl Request {
-    /// Writes the token with which this run goes on from `progress`, with a limit of which some may be used up.
-    pub fn token(&self, progress: &Progress, limit: Option<Limit>) -> String {
+    /// Writes the token with which this run goes on from `progress`, with what is carried on and a limit of which some may be used up.
+    pub fn token(&self, progress: &Progress, carried: &Carried, limit: Option<Limit>) -> String {
         let selection = &self.selection;
         let wire = Wire {
             form: FORM,
@@ -82,6 +94,17 @@ impl Request {
                 .done_ahead()
                 .map(|(p, offset)| (p.get(), offset.get()))
                 .collect(),
+            again: self.again,
+            plan: self.plan.as_ref().map(ToString::to_string),
+            unrecorded: carried
+                .unrecorded
+                .iter()
+                .map(|place| {
+                    let (partition, offset) = (place.partition.get(), place.offset.get());
+                    (partition, offset, place.time.millis())
+                })
+                .collect(),
+            parts: carried.parts.clone(),
         };
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).unwrap_or_default())
     }
@@ -90,9 +113,7 @@ impl Request {
     pub(super) fn from_token(token: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(token.trim()).ok()?;
         let wire: Wire = serde_json::from_slice(&bytes).ok()?;
-        let legal = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        let id = &wire.replay_id;
-        if wire.form != FORM || !(1..=LONGEST_ID).contains(&id.len()) || !id.chars().all(legal) {
+        if wire.form != FORM || !is_id(&wire.replay_id) {
             return None;
         }
         let places = |list: &[(i32, i64)]| -> Option<BTreeSet<_>> {
@@ -110,6 +131,7 @@ impl Request {
             || !code_is_told
             || wire.max_replays == 0
             || limit.is_some_and(|limit| limit.each == 0 || limit.left > limit.each)
+            || !wire.parts.iter().all(|part| is_sha256(&part.sha256))
         {
             return None;
         }
@@ -141,9 +163,36 @@ impl Request {
                 lanes(&wire.lanes)?,
                 places(&wire.done_ahead)?,
             )),
+            again: wire.again,
+            plan: match wire.plan {
+                Some(plan) => Some(plan.parse().ok()?),
+                None => None,
+            },
+            carried: Carried {
+                unrecorded: unrecorded(&wire.unrecorded)?,
+                parts: wire.parts,
+            },
             replay_id: wire.replay_id,
         })
     }
+}
+
+/// Tells whether a text may be the id of a run: it becomes part of the keys of objects.
+pub(super) fn is_id(text: &str) -> bool {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    (1..=LONGEST_ID).contains(&text.len()) && text.bytes().all(legal)
+}
+
+fn unrecorded(list: &[(i32, i64, i64)]) -> Option<Vec<Place>> {
+    let read = |(partition, offset, time): &(i32, i64, i64)| {
+        let (partition, offset) = place(*partition, *offset)?;
+        Some(Place {
+            partition,
+            offset,
+            time: Timestamp::from_millis(*time),
+        })
+    };
+    list.iter().map(read).collect()
 }
 
 fn place(partition: i32, offset: i64) -> Option<(Partition, Offset)> {

@@ -30,6 +30,8 @@ pub(crate) struct Dlq {
     pub(crate) empty_polls: usize,
     /// Reading fails after so many chunks.
     pub(crate) fault_after: Option<usize>,
+    /// The partitions whose end an open transaction holds back.
+    pub(crate) held_back: Vec<i32>,
     pub(crate) opened: usize,
     pub(crate) chunks: usize,
 }
@@ -76,6 +78,14 @@ impl DeadLetters for SharedDlq {
 impl Reading for MemoryReading {
     fn held(&self) -> BTreeMap<Partition, Lane> {
         self.held.clone()
+    }
+
+    fn held_back(&self) -> Vec<Partition> {
+        let dlq = self.dlq.lock().unwrap();
+        let numbers = dlq.held_back.iter();
+        numbers
+            .filter_map(|number| Partition::new(*number))
+            .collect()
     }
 
     async fn first_since(

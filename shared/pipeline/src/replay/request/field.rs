@@ -50,11 +50,8 @@ pub(in crate::replay) const FILTERS: [&str; 7] = [
     RECORDS,
 ];
 
-/// The fields that are known and not served yet, and why.
-pub(in crate::replay) const NOT_YET: [(&str, &str); 2] = [
-    (PLAN, "cannot be used: this version keeps no plans yet"),
-    (
-        AGAIN,
-        "cannot be used: this version keeps no ledger of what was published yet, every run is taken at its word",
-    ),
-];
+/// The fields that a plan keeps, beside the filters.
+pub(in crate::replay) const KEPT_BY_PLAN: [&str; 4] = [FROM_TOPIC, TO_TOPIC, MAX_REPLAYS, AGAIN];
+
+/// The fields that a token keeps and that cannot be said again beside it, beside the filters.
+pub(in crate::replay) const KEPT_BY_TOKEN: [&str; 2] = [PLAN, AGAIN];

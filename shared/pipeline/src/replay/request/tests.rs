@@ -1,7 +1,6 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::replay::selection::Told;
 
 const NOW: Timestamp = Timestamp::from_millis(1_755_933_141_855);
 const HOUR: i64 = 3_600_000;
@@ -184,19 +183,10 @@ fn unknown_and_doubled_fields_are_named() {
 }
 
 #[test]
-fn fields_of_later_versions_are_known_and_refused() {
-    for name in [field::PLAN, field::AGAIN] {
-        for value in [json!("x"), json!(true), json!(false), json!(null)] {
-            check_refused(&json!({ "all": true, name: value }).to_string(), &[name]);
-        }
-    }
-}
-
-#[test]
 fn every_problem_is_named_at_once() {
     check_refused(
-        r#"{"limit":0,"since":"1h","until":"2h","to_topic":"elsewhere","bogus":1,"plan":"x","key":7}"#,
-        &["\"bogus\"", "plan", "since", "key", "limit", "to_topic"],
+        r#"{"limit":0,"since":"1h","until":"2h","to_topic":"elsewhere","bogus":1,"again":7,"key":7}"#,
+        &["\"bogus\"", "since", "key", "limit", "again", "to_topic"],
     );
 }
 
@@ -256,11 +246,11 @@ fn what_is_asked_is_what_is_read() {
     );
     assert_eq!(
         selection.error_class,
-        Some(Told::Known(crate::ErrorClass::Transient))
+        Some(Told::Known(ErrorClass::Transient))
     );
     assert_eq!(
         selection.error_code,
-        Some(Told::Known(crate::ErrorCode::ProviderTimeout))
+        Some(Told::Known(ErrorCode::ProviderTimeout))
     );
     assert_eq!(selection.key.as_deref(), Some("k-7"));
     assert_eq!(selection.original_topic, Some(named("orders")));
@@ -294,5 +284,80 @@ fn what_is_not_asked_has_its_default() {
             .rate
             .interval(),
         None
+    );
+}
+
+#[test]
+fn a_plan_keeps_filters_and_topics_and_leaves_pace_and_limit() {
+    let plan = format!("run-1@{}", "0123456789abcdef".repeat(4));
+    let request = good(&json!({ "plan": plan, "limit": 7, "rate_per_second": 0, "dry_run": true }));
+    assert_eq!(request.plan.unwrap().to_string(), plan);
+    assert!(!request.again);
+    for (name, value) in [
+        ("from_topic", json!("other")),
+        ("to_topic", json!("main")),
+        ("since", json!("1h")),
+        ("until", json!("1h")),
+        ("error_class", json!("transient")),
+        ("error_code", json!("provider.timeout")),
+        ("key", json!("k")),
+        ("original_topic", json!("main")),
+        ("records", json!(["dlq/0/1"])),
+        ("max_replays", json!(3)),
+        ("again", json!(true)),
+    ] {
+        let payload = json!({ "plan": plan, name: value }).to_string();
+        let refused = read(&payload).expect_err(&payload).to_string();
+        assert!(
+            refused.contains(&format!("{name} cannot stand beside plan")),
+            "{refused}"
+        );
+    }
+    for wrong in ["", "x", "run-1@x", "../run@0123"] {
+        check_refused(&json!({ "plan": wrong }).to_string(), &["plan"]);
+    }
+}
+
+#[test]
+fn a_plan_says_where_and_its_target_must_be_allowed() {
+    let plan = format!("run-1@{}", "0123456789abcdef".repeat(4));
+    let (from, to) = (named("dlq"), named("main"));
+    let targets = [named("main"), named("other")];
+    let terms = Terms {
+        from: &from,
+        to: &to,
+        targets: &targets,
+        new_id: "run-2",
+        now: NOW,
+    };
+    let head = |to: &str| PlanHead {
+        replay_id: "run-1".to_owned(),
+        made: String::new(),
+        from: named("orders.dlq"),
+        to: named(to),
+        max_replays: 9,
+        again: true,
+        asked: json!({}),
+    };
+    let mut request = good(&json!({ "plan": plan }));
+    request.follow(&head("other"), &terms).unwrap();
+    assert_eq!(
+        (request.from.as_str(), request.to.as_str()),
+        ("orders.dlq", "other")
+    );
+    assert_eq!((request.selection.max_replays, request.again), (9, true));
+    let refused = request.follow(&head("elsewhere"), &terms).unwrap_err();
+    assert!(refused.to_string().contains("REPLAY_TARGETS"), "{refused}");
+}
+
+#[test]
+fn what_was_asked_is_told_with_its_times_fixed() {
+    let asked = good(&json!({ "since": "24h", "error_class": "transient", "limit": 5, "records": ["dlq/7/123"] })).asked();
+    assert_eq!(
+        asked,
+        json!({
+            "since": NOW.plus_millis(-24 * HOUR).to_rfc3339(), "error_class": "transient", "limit": 5,
+            "records": ["dlq/7/123"], "rate_per_second": 100.0, "max_replays": 3, "again": false,
+        })
     );
 }

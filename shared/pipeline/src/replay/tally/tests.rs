@@ -16,9 +16,10 @@ fn matched(offset: i64, time: i64, value: Option<usize>, class: &str) -> Matched
     })
 }
 
-const FATES: [Fate; 5] = [
+const FATES: [Fate; 6] = [
     Fate::Sent,
     Fate::Failed,
+    Fate::Gone,
     Fate::Skipped(SkipReason::AlreadyReplayed),
     Fate::Skipped(SkipReason::MaxReplays),
     Fate::Skipped(SkipReason::UnreadableHeaders),
@@ -32,11 +33,12 @@ fn matched_is_what_was_sent_failed_and_skipped() {
             tally.note(&matched(1, 1, None, "transient"), fate);
         }
     }
-    assert_eq!((tally.matched(), tally.sent(), tally.failed()), (15, 1, 2));
+    assert_eq!((tally.matched(), tally.sent(), tally.failed()), (21, 1, 5));
     let skipped: Vec<u64> = tally.skipped().map(|(_, count)| count).collect();
-    assert_eq!(skipped, [3, 4, 5]);
-    assert_eq!(tally.by_class().values().sum::<u64>(), 15);
-    assert_eq!(tally.by_code().values().sum::<u64>(), 15);
+    assert_eq!(skipped, [4, 5, 6]);
+    assert_eq!((tally.gone(), tally.tried()), (3, 3));
+    assert_eq!(tally.by_class().values().sum::<u64>(), 21);
+    assert_eq!(tally.by_code().values().sum::<u64>(), 21);
 }
 
 #[test]

@@ -82,7 +82,11 @@ proptest! {
         dry_run: bool,
         limit in option::of((1..=u64::MAX, 0..=u64::MAX)),
         rate in 0_u32..10_000,
+        again: bool,
+        planned: bool,
+        unrecorded in proptest::collection::vec((place(), any::<i64>()), 0..9),
     ) {
+        let sha256 = "0123456789abcdef".repeat(4);
         let limit = limit.map(|(each, left)| Limit { each, left: left.min(each) });
         let request = Request {
             replay_id: "0b5e3f1c-run".to_owned(),
@@ -92,9 +96,22 @@ proptest! {
             selection,
             limit,
             rate: Rate::per_second(f64::from(rate) / 4.0).unwrap(),
+            again,
+            plan: planned.then(|| format!("run-1@{sha256}").parse().unwrap()),
             progress: Some(progress.clone()),
+            carried: Carried {
+                unrecorded: unrecorded
+                    .into_iter()
+                    .map(|((partition, offset), time)| Place {
+                        partition,
+                        offset,
+                        time: Timestamp::from_millis(time),
+                    })
+                    .collect(),
+                parts: vec![PlanPart { sha256, records: 5, bytes: 7 }],
+            },
         };
-        let token = request.token(&progress, limit);
+        let token = request.token(&progress, &request.carried, limit);
         prop_assert!(token.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
         prop_assert_eq!(read(&json!({ "resume": token })).unwrap(), request);
     }
@@ -141,6 +158,12 @@ fn a_token_that_no_run_can_have_written_is_refused() {
         ("lanes", json!([[0, -5, 9]])),
         ("lanes", json!([[0, 5]])),
         ("done_ahead", json!([[0, -7]])),
+        ("plan", json!("run-1@x")),
+        ("unrecorded", json!([[0, -1, 5]])),
+        (
+            "parts",
+            json!([{ "sha256": "../x", "records": 1, "bytes": 1 }]),
+        ),
         ("bogus", json!(1)),
     ] {
         let mut forged = wire();
