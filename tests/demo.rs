@@ -12,10 +12,12 @@ use crate::harness::cluster::Cluster;
 /// Under a minute on an idle machine.
 const PATIENCE: Duration = Duration::from_mins(4);
 
-/// Runs the demo and checks the account in its last line.
-async fn check(more: &[&str]) {
+/// Runs a story, which must end well; returns its last line on standard output, and what it told.
+async fn told(story: &[&str], more: &[&str]) -> (Value, String) {
     let demo = Command::new(binaries::local())
-        .args(["demo", "--json"])
+        .arg("demo")
+        .args(story)
+        .arg("--json")
         .args(more)
         .current_dir(binaries::workspace())
         .env("CARGO_TARGET_DIR", binaries::target())
@@ -28,7 +30,13 @@ async fn check(more: &[&str]) {
         String::from_utf8_lossy(&output.stderr).into_owned(),
     );
     assert!(output.status.success(), "{}: {out}{err}", output.status);
-    let account: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+    let seen = serde_json::from_str(out.lines().last().unwrap()).unwrap();
+    (seen, err)
+}
+
+/// Runs the demo and checks the account in its last line.
+async fn check(more: &[&str]) {
+    let (account, err) = told(&[], more).await;
     let number = |field: &str| {
         let number = account[field].as_u64();
         number.unwrap_or_else(|| panic!("{field} is no number in {account}"))
@@ -56,5 +64,46 @@ async fn the_demo_accounts_for_every_payment_on_its_embedded_broker() {
 async fn the_demo_accounts_for_every_payment_on_apache_kafka() {
     if let Some(cluster) = Cluster::kafka().await {
         check(&["--brokers", cluster.address()]).await;
+    }
+}
+
+/// Runs the death cycle and checks what was seen of it.
+async fn check_death_cycle(more: &[&str]) {
+    let (seen, err) = told(&["death-cycle"], more).await;
+    let often = seen["deliveries_before"].as_u64().unwrap();
+    assert!(often >= 5, "{seen}");
+    let recognised = seen["recognised"].as_str().unwrap();
+    let sentence = "offset 3 of orders-0 delivered 5 times: poison record";
+    assert!(recognised.starts_with(sentence), "{seen}");
+    assert!(err.contains(sentence), "it is told: {err}");
+    for (field, expected) in [
+        ("orders", 13),
+        ("handled", 12),
+        ("poison_partition", 0),
+        ("poison_offset", 3),
+        ("deliveries_after", 3),
+        ("committed_before", 3),
+        ("committed_after", 8),
+        ("lag_before", 5),
+        ("lag_after", 0),
+        ("other_lag", 0),
+        ("dead_letters", 1),
+        ("incidents", 1),
+        ("alerts", 1),
+    ] {
+        assert_eq!(seen[field], expected, "{field} in {seen}");
+    }
+    assert!(err.contains("ALERT"), "the alert is shown: {err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_death_cycle_is_seen_and_broken_on_its_embedded_broker() {
+    check_death_cycle(&[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_death_cycle_is_seen_and_broken_on_apache_kafka() {
+    if let Some(cluster) = Cluster::kafka().await {
+        check_death_cycle(&["--brokers", cluster.address()]).await;
     }
 }

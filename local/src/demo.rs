@@ -6,10 +6,13 @@
 pub mod account;
 mod brokers;
 mod bucket;
+pub mod death_cycle;
+mod ending;
 pub mod journey;
 mod ladder;
 mod narrator;
 mod offsets;
+mod producing;
 pub mod screen;
 pub mod seeds;
 mod services;
@@ -17,5 +20,6 @@ mod story;
 mod tables;
 
 pub use self::account::{Account, Totals};
+pub use self::ending::Ending;
 pub use self::screen::{Colours, Screen};
-pub use self::story::{DemoSettings, Ending, run};
+pub use self::story::{DemoSettings, run};

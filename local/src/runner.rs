@@ -14,7 +14,7 @@ mod options;
 mod plan;
 mod planned;
 mod planning;
-mod poison;
+pub(crate) mod poison;
 mod words;
 
 use std::sync::Arc;

@@ -1,9 +1,11 @@
 //! `cargo local demo`.
 
+mod death_cycle;
+
 use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::shell::Env;
 use super::signals::told_to_stop;
@@ -24,7 +26,10 @@ use crate::demo::{self, Colours, DemoSettings, Ending, Screen};
 /// (records that the replay published), in_flight (records on main and the retry topics that are not done), lost (payments neither
 /// charged, nor on their way, nor a dead letter that stays), double_charged (payments charged more than once).
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Demo {
+    #[command(subcommand)]
+    other: Option<OtherStory>,
     /// Run on these brokers instead of the embedded one.
     #[arg(long, value_name = "HOST:PORT,…")]
     brokers: Option<kafka::Brokers>,
@@ -35,48 +40,71 @@ pub(crate) struct Demo {
     form: Form,
 }
 
+#[derive(Debug, Subcommand)]
+enum OtherStory {
+    DeathCycle(death_cycle::DeathCycle),
+}
+
 impl Demo {
     pub(crate) async fn run(self, shell: &mut Shell<'_>) -> Result<(), Failure> {
+        if let Some(OtherStory::DeathCycle(other)) = self.other {
+            return Box::pin(other.run(shell)).await;
+        }
         let json = self.form.json;
         let settings = DemoSettings {
             brokers: self.brokers,
             messages: NonZeroUsize::try_from(usize::from(self.messages))
                 .unwrap_or(NonZeroUsize::MIN),
         };
-        let (say, mut said) = tokio::sync::mpsc::unbounded_channel();
-        let screen = Screen::new(say, colours(shell.env, json));
-        let told = async move {
-            // The screen goes with the story, which ends the lines.
-            let screen = screen;
-            demo::run(&settings, &screen, told_to_stop()).await
-        };
-        tokio::pin!(told);
-        let ending = loop {
-            tokio::select! {
-                biased;
-                Some(line) = said.recv() => print(shell, json, &line)?,
-                ending = &mut told => break ending,
-            }
-        };
-        while let Ok(line) = said.try_recv() {
-            print(shell, json, &line)?;
-        }
-        let account = match ending? {
-            Ending::Told(account) => account,
-            Ending::BrokenOff => {
-                return Err(anyhow::anyhow!("broken off; everything that ran has ended").into());
-            }
-        };
+        let tell = async |screen: &Screen| demo::run(&settings, screen, told_to_stop()).await;
+        let account = told(shell, json, tell).await?;
         if json {
             shell.out.json(&account.totals)?;
         }
-        if account.is_right() {
-            Ok(())
-        } else {
-            let problems = account.problems.join("; ");
-            Err(anyhow::anyhow!("not everything is as it must be: {problems}").into())
+        all_right(&account.problems)
+    }
+}
+
+/// Prints a story while it is told, and returns what was seen of it.
+async fn told<T>(
+    shell: &mut Shell<'_>,
+    json: bool,
+    tell: impl AsyncFnOnce(&Screen) -> anyhow::Result<Ending<T>>,
+) -> Result<T, Failure> {
+    let (say, mut said) = tokio::sync::mpsc::unbounded_channel();
+    let screen = Screen::new(say, colours(shell.env, json));
+    // On the heap: a story's future is large, and that of every command would be as large.
+    let story = async move {
+        // The screen goes with the story, which ends the lines.
+        let screen = screen;
+        Box::pin(tell(&screen)).await
+    };
+    tokio::pin!(story);
+    let ending = loop {
+        tokio::select! {
+            biased;
+            Some(line) = said.recv() => print(shell, json, &line)?,
+            ending = &mut story => break ending,
+        }
+    };
+    while let Ok(line) = said.try_recv() {
+        print(shell, json, &line)?;
+    }
+    match ending? {
+        Ending::Told(seen) => Ok(seen),
+        Ending::BrokenOff => {
+            Err(anyhow::anyhow!("broken off; everything that ran has ended").into())
         }
     }
+}
+
+/// Says whether all is as it must be.
+fn all_right(problems: &[String]) -> Result<(), Failure> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let problems = problems.join("; ");
+    Err(anyhow::anyhow!("not everything is as it must be: {problems}").into())
 }
 
 fn print(shell: &mut Shell<'_>, json: bool, line: &str) -> anyhow::Result<()> {

@@ -3,7 +3,6 @@
 use kafka::Connection;
 use uuid::Uuid;
 
-use super::ladder::Ladder;
 use crate::admin::Admin;
 use crate::broker::EmbeddedBroker;
 use crate::topics::{self, Layout};
@@ -11,10 +10,19 @@ use crate::topics::{self, Layout};
 /// How many partitions each topic has.
 const PARTITIONS: i32 = 2;
 
+/// The topics of a demo.
+pub(super) trait Topics: Sized {
+    /// Names them; a prefix keeps them apart from all others.
+    fn named(prefix: &str) -> anyhow::Result<Self>;
+
+    /// Lays them out.
+    fn layout(&self) -> Layout;
+}
+
 /// A broker with the topics of one demo.
 #[derive(Debug)]
-pub(super) struct DemoBroker {
-    pub(super) ladder: Ladder,
+pub(super) struct DemoBroker<T> {
+    pub(super) topics: T,
     pub(super) bootstrap_servers: String,
     place: Place,
 }
@@ -25,30 +33,36 @@ enum Place {
     There { admin: Admin },
 }
 
-impl DemoBroker {
+impl<T: Topics> DemoBroker<T> {
+    /// Takes the brokers that are there, else starts one.
+    pub(super) async fn on(brokers: Option<&kafka::Brokers>) -> anyhow::Result<Self> {
+        match brokers {
+            Some(brokers) => Self::external(brokers).await,
+            None => Self::embedded(),
+        }
+    }
+
     /// Starts a broker in this process with topics of the names that they have in production.
-    pub(super) fn embedded() -> anyhow::Result<Self> {
-        let ladder = Ladder::new("")?;
+    fn embedded() -> anyhow::Result<Self> {
+        let topics = T::named("")?;
         let broker = EmbeddedBroker::start(1)?;
-        let topics = ladder.rungs().iter().map(|rung| &rung.topic);
-        broker.create_topics(topics, PARTITIONS)?;
+        broker.create_topics(topics.layout().topics(), PARTITIONS)?;
         Ok(Self {
-            ladder,
+            topics,
             bootstrap_servers: broker.bootstrap_servers().to_owned(),
             place: Place::Here { _broker: broker },
         })
     }
 
     /// Creates topics on brokers that are there, under names that are this demo's alone.
-    pub(super) async fn external(brokers: &kafka::Brokers) -> anyhow::Result<Self> {
+    async fn external(brokers: &kafka::Brokers) -> anyhow::Result<Self> {
         let run = Uuid::new_v4().simple().to_string();
         let run: String = run.chars().take(8).collect();
-        let ladder = Ladder::new(&format!("demo-{run}."))?;
+        let topics = T::named(&format!("demo-{run}."))?;
         let admin = Admin::new(brokers.as_str(), &[].into())?;
-        let layout = Layout::of_ladder(ladder.stages());
-        let created = topics::create(&admin, &layout, PARTITIONS).await;
+        let created = topics::create(&admin, &topics.layout(), PARTITIONS).await;
         let broker = Self {
-            ladder,
+            topics,
             bootstrap_servers: brokers.as_str().to_owned(),
             place: Place::There { admin },
         };
@@ -73,7 +87,8 @@ impl DemoBroker {
                 format!("an embedded broker on {}", self.bootstrap_servers)
             }
             Place::There { .. } => {
-                let main = self.ladder.stages().main().topic();
+                let layout = self.topics.layout();
+                let main = layout.topics().next().map_or("-", pipeline::Topic::as_str);
                 format!(
                     "Kafka on {}, topics of this demo alone ({main}, …)",
                     self.bootstrap_servers
@@ -87,7 +102,7 @@ impl DemoBroker {
         let Place::There { admin } = &self.place else {
             return Ok(());
         };
-        let layout = Layout::of_ladder(self.ladder.stages());
+        let layout = self.topics.layout();
         let topics = topics::delete(admin, &layout).await.map(drop);
         let groups = topics::delete_groups(admin, &layout).await.map(drop);
         topics.and(groups)

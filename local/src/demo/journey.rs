@@ -28,7 +28,7 @@ pub struct Step {
 /// What happened, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// A payment is charged.
+    /// A record is handled.
     Ok,
     /// A record could not be handled and moved on.
     Fail,
@@ -38,6 +38,8 @@ pub enum Word {
     Alert,
     /// A record was handed back.
     Back,
+    /// A group's offset moved.
+    Commit,
     /// Something is wrong with the function or a service.
     Trouble,
 }
@@ -51,6 +53,7 @@ impl Word {
             Self::Wait => "WAIT",
             Self::Alert => "ALERT",
             Self::Back => "BACK",
+            Self::Commit => "COMMIT",
             Self::Trouble => "TROUBLE",
         }
     }
@@ -65,6 +68,8 @@ pub struct Cast {
     pub labels: BTreeMap<String, String>,
     /// How long a record waits on a stage, by its short name, in words.
     pub delays: BTreeMap<String, String>,
+    /// What a record that is done is called.
+    pub done: &'static str,
 }
 
 /// Follows the records; keeps nothing but the cast, an alert that is being written, and how many there were.
@@ -215,9 +220,10 @@ impl Journey {
         match logged.message.as_str() {
             "record done" => {
                 let late = logged.late_ms.filter(|_| self.is_retry(&logged));
+                let done = self.cast.done;
                 let text = late.map_or_else(
-                    || "charged".to_owned(),
-                    |late| format!("charged, {late} ms after it was due"),
+                    || done.to_owned(),
+                    |late| format!("{done}, {late} ms after it was due"),
                 );
                 Some(self.step(Word::Ok, &logged, text))
             }
@@ -293,7 +299,8 @@ pub fn cannot_start(report: &Report) -> Option<&str> {
     }
 }
 
-fn about(word: Word, place: &str, text: String) -> Step {
+/// Returns a step that is about no record alone.
+pub(super) fn about(word: Word, place: &str, text: String) -> Step {
     Step {
         word,
         key: String::new(),

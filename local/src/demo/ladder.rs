@@ -6,6 +6,9 @@ use anyhow::Context;
 use pipeline::stages::RetryTopic;
 use pipeline::{Span, Stages, Topic};
 
+use super::brokers::Topics;
+use crate::topics::Layout;
+
 /// The topics of a demo.
 #[derive(Clone, Debug)]
 pub(super) struct Ladder {
@@ -24,18 +27,8 @@ pub(super) struct Rung {
     pub(super) delay: Option<Span>,
 }
 
-impl Ladder {
-    /// The topics with their short names, and the delays in the demo, where half a minute would be long.
-    const TOPICS: [(&'static str, &'static str, Option<i64>); 5] = [
-        ("main", "brew.payments.v1", None),
-        ("retry.30s", "brew.payments.retry.30s", Some(1_000)),
-        ("retry.5m", "brew.payments.retry.5m", Some(2_000)),
-        ("retry.1h", "brew.payments.retry.1h", Some(3_000)),
-        ("dlq", "brew.payments.dlq", None),
-    ];
-
-    /// Names the topics; a prefix keeps them apart from all others.
-    pub(super) fn new(prefix: &str) -> anyhow::Result<Self> {
+impl Topics for Ladder {
+    fn named(prefix: &str) -> anyhow::Result<Self> {
         let mut steps = Vec::new();
         for (label, name, delay_ms) in Self::TOPICS {
             steps.push(Rung {
@@ -61,6 +54,21 @@ impl Ladder {
             .map_err(|faults| anyhow::anyhow!("this is no ladder: {faults:?}"))?;
         Ok(Self { stages, steps })
     }
+
+    fn layout(&self) -> Layout {
+        Layout::of_ladder(&self.stages)
+    }
+}
+
+impl Ladder {
+    /// The topics with their short names, and the delays in the demo, where half a minute would be long.
+    const TOPICS: [(&'static str, &'static str, Option<i64>); 5] = [
+        ("main", "brew.payments.v1", None),
+        ("retry.30s", "brew.payments.retry.30s", Some(1_000)),
+        ("retry.5m", "brew.payments.retry.5m", Some(2_000)),
+        ("retry.1h", "brew.payments.retry.1h", Some(3_000)),
+        ("dlq", "brew.payments.dlq", None),
+    ];
 
     /// Returns the stages.
     pub(super) const fn stages(&self) -> &Stages {
@@ -111,7 +119,7 @@ mod tests {
     #[test]
     fn the_functions_read_the_ladder_that_was_written_for_them() {
         for prefix in ["", "demo-1a2b."] {
-            let ladder = Ladder::new(prefix).unwrap();
+            let ladder = Ladder::named(prefix).unwrap();
             let env: BTreeMap<&str, String> = ladder.env().into();
             let env = |name: &str| env.get(name).cloned();
             let mut reader = SettingsReader::new(&env);
@@ -122,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_prefix_stands_before_every_topic() {
-        let ladder = Ladder::new("demo-1a2b.").unwrap();
+        let ladder = Ladder::named("demo-1a2b.").unwrap();
         assert_eq!(ladder.rungs().len(), 5);
         for rung in ladder.rungs() {
             assert!(rung.topic.as_str().starts_with("demo-1a2b.brew.payments."));

@@ -110,7 +110,7 @@ impl Screen {
 
     fn step_line(&self, step: &Step, at: Duration) -> String {
         let colour = match step.word {
-            Word::Ok => Colour::Green,
+            Word::Ok | Word::Commit => Colour::Green,
             Word::Fail | Word::Back => Colour::Yellow,
             Word::Wait => Colour::Faint,
             Word::Alert | Word::Trouble => Colour::Red,

@@ -7,22 +7,23 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
-use futures_util::future::{join_all, try_join_all};
-use kafka::{ChunkLimit, Producer, Read, Reader};
-use lambda::Broker;
+use futures_util::future::join_all;
+use kafka::{ChunkLimit, Read, Reader};
 use pipeline::headers::names;
-use pipeline::{Headers, Incident, Outgoing, Record};
-use tokio::sync::mpsc::UnboundedSender;
+use pipeline::{Incident, Record};
 
 use super::account::{Found, TopicRecords};
 use super::brokers::DemoBroker;
 use super::bucket::{self, BUCKET};
+use super::ladder::Ladder;
+use super::narrator::Wires;
 use super::offsets::{Offsets, PartitionOffsets};
+use super::producing::produce;
 use super::seeds::Seed;
 use crate::binaries::Binaries;
-use crate::function::{Function, FunctionSettings, Line};
+use crate::function::{Function, FunctionSettings};
 use crate::invoke::{Invoke, Outcome};
-use crate::mapping::{Batching, Mapping, MappingSettings, Report};
+use crate::mapping::{Batching, Mapping, MappingSettings};
 use crate::provider::{Provider, ProviderSettings};
 use crate::s3::S3Server;
 
@@ -47,7 +48,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// The services; dropping them ends them at once.
 #[derive(Debug)]
 pub(super) struct Services {
-    broker: Arc<DemoBroker>,
+    broker: Arc<DemoBroker<Ladder>>,
     store: S3Server,
     provider: Provider,
     functions: Vec<Arc<Function>>,
@@ -56,23 +57,16 @@ pub(super) struct Services {
     offsets: Vec<(&'static str, Offsets)>,
 }
 
-/// Where the functions and mappings tell what they do.
-#[derive(Debug)]
-pub(super) struct Wires {
-    pub(super) lines: UnboundedSender<Line>,
-    pub(super) reports: UnboundedSender<Report>,
-}
-
 impl Services {
     /// Starts everything.
     pub(super) async fn start(
-        broker: Arc<DemoBroker>,
+        broker: Arc<DemoBroker<Ladder>>,
         binaries: &Binaries,
         wires: Wires,
     ) -> anyhow::Result<Self> {
         let store = S3Server::start(BUCKET).await?;
         let provider = Provider::start(ProviderSettings::default()).await?;
-        let mut env: BTreeMap<&str, String> = broker.ladder.env().into();
+        let mut env: BTreeMap<&str, String> = broker.topics.env().into();
         env.extend(store.env());
         env.extend([
             ("KAFKA_BROKERS", broker.bootstrap_servers.clone()),
@@ -103,8 +97,8 @@ impl Services {
             store,
             provider,
         };
-        for rung in broker.ladder.rungs() {
-            let is_dlq = rung.topic == *broker.ladder.stages().dlq();
+        for rung in broker.topics.rungs() {
+            let is_dlq = rung.topic == *broker.topics.stages().dlq();
             let package = if is_dlq { "dlq" } else { "payments" };
             let name = format!("{package}-{}", rung.label.replace('.', "-"));
             let function = Arc::new(function(name, package, SANDBOXES)?);
@@ -138,21 +132,11 @@ impl Services {
 
     /// Produces records to main as a producer of payments would.
     pub(super) async fn seed(&self, seeds: &[Seed]) -> anyhow::Result<()> {
-        let producer = Producer::new(self.broker.connection()?);
-        let main = self.broker.ladder.stages().main().topic();
-        let on_their_way = seeds.iter().map(|seed| {
-            let outgoing = Outgoing {
-                topic: main.clone(),
-                key: Some(seed.key.clone().into()),
-                value: Some(seed.value.clone()),
-                headers: Headers::default(),
-            };
-            let producer = &producer;
-            async move { producer.produce(&outgoing).await }
-        });
-        try_join_all(on_their_way)
-            .await
-            .context("the payments cannot be produced")?;
+        let main = self.broker.topics.stages().main().topic();
+        let records = seeds
+            .iter()
+            .map(|seed| (seed.key.as_str(), seed.value.clone()));
+        produce(self.broker.connection()?, main, records).await?;
         Ok(())
     }
 
@@ -206,7 +190,7 @@ impl Services {
     pub(super) async fn topics(&self) -> anyhow::Result<Vec<TopicRecords>> {
         let connection = self.broker.connection()?;
         let mut topics = Vec::new();
-        for (rung, (_, offsets)) in self.broker.ladder.rungs().iter().zip(&self.offsets) {
+        for (rung, (_, offsets)) in self.broker.topics.rungs().iter().zip(&self.offsets) {
             let offsets = offsets.read().await?;
             let mut reader = Reader::open(&connection, &rung.topic).await?;
             let mut records = Vec::new();

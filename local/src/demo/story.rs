@@ -13,7 +13,9 @@ use tokio::time::Instant;
 
 use super::account::{Account, Facts};
 use super::brokers::DemoBroker;
-use super::journey::Cast;
+use super::ending::{self, Ending};
+use super::journey::{Cast, Journey};
+use super::ladder::Ladder;
 use super::narrator::Narrator;
 use super::screen::Screen;
 use super::seeds::{Kind, Seed, seeds};
@@ -28,15 +30,6 @@ pub struct DemoSettings {
     pub brokers: Option<kafka::Brokers>,
     /// How many records to seed.
     pub messages: NonZeroUsize,
-}
-
-/// How the demo came to its end.
-#[derive(Debug)]
-pub enum Ending {
-    /// The whole story was told.
-    Told(Account),
-    /// It was broken off.
-    BrokenOff,
 }
 
 /// What a replay answers, as far as it is shown.
@@ -63,7 +56,7 @@ pub async fn run(
     settings: &DemoSettings,
     screen: &Screen,
     told_to_stop: impl Future<Output = anyhow::Result<()>>,
-) -> anyhow::Result<Ending> {
+) -> anyhow::Result<Ending<Account>> {
     let mut told_to_stop = std::pin::pin!(told_to_stop);
     screen.aside(&format!("building the functions: {}", PACKAGES.join(", ")));
     let binaries = tokio::select! {
@@ -71,38 +64,28 @@ pub async fn run(
         told = &mut told_to_stop => return told.map(|()| Ending::BrokenOff),
     };
     screen.aside("starting the services");
-    let broker = Arc::new(match &settings.brokers {
-        Some(brokers) => DemoBroker::external(brokers).await?,
-        None => DemoBroker::embedded()?,
-    });
+    let broker = Arc::new(DemoBroker::on(settings.brokers.as_ref()).await?);
     let screen = &screen.from_now();
     let ending = on_broker(&broker, &binaries, settings, screen, told_to_stop).await;
-    let removed = broker.remove().await;
-    let removed = removed.context("the demo's topics and groups could not all be deleted");
-    if let (Err(_), Err(left)) = (&ending, &removed) {
-        // The command fails for another reason, which is told at its end.
-        screen.wrong(&format!("{left:#}"));
-    }
-    let ending = ending?;
-    removed?;
-    Ok(ending)
+    ending::after(ending, broker.remove().await, screen)
 }
 
 async fn on_broker(
-    broker: &Arc<DemoBroker>,
+    broker: &Arc<DemoBroker<Ladder>>,
     binaries: &Binaries,
     settings: &DemoSettings,
     screen: &Screen,
     told_to_stop: impl Future<Output = anyhow::Result<()>>,
-) -> anyhow::Result<Ending> {
+) -> anyhow::Result<Ending<Account>> {
     let seeds = seeds(settings.messages);
     let kinds = seeds.iter().map(|seed| (seed.key.clone(), seed.kind));
     let cast = Cast {
         kinds: kinds.collect(),
-        labels: broker.ladder.labels(),
-        delays: broker.ladder.delays(),
+        labels: broker.topics.labels(),
+        delays: broker.topics.delays(),
+        done: "charged",
     };
-    let (narrator, wires) = Narrator::begin(cast, screen.clone());
+    let (narrator, wires) = Narrator::begin(Journey::of(cast), screen.clone());
     let services = Services::start(Arc::clone(broker), binaries, wires).await?;
     let story = Story {
         services: &services,
@@ -115,7 +98,7 @@ async fn on_broker(
         told = told_to_stop => told.map(|()| None),
     };
     services.stop().await;
-    let alerts = narrator.alerts().await;
+    let alerts = narrator.over().await.map_or(0, |journey| journey.alerts());
     let Some(Told { mut facts }) = told? else {
         return Ok(Ending::BrokenOff);
     };

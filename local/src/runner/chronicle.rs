@@ -10,9 +10,9 @@ use tokio::time::Instant;
 
 use super::invocation::{Ended, InvocationLine, Of, Open, OutcomeWord};
 use super::plan::Plan;
-use super::poison::PoisonWatch;
+use super::poison::{PoisonWatch, poisonous};
 use super::words::{discarded, reads, summary};
-use crate::mapping::{Answers, BatchVerdict, Portion, Progress, Report};
+use crate::mapping::{Answers, BatchVerdict, Progress, Report};
 
 /// Follows the mappings and tells of what they do.
 #[derive(Debug)]
@@ -208,13 +208,6 @@ impl Chronicle {
         let lines = over.into_iter().filter_map(line);
         lines.map(|line| Told::Invocation(Box::new(line))).collect()
     }
-}
-
-fn poisonous(topic: &str, part: &Portion) -> String {
-    format!(
-        "offset {} of {topic}-{} delivered {} times: poison record; its partition stands still until it is done",
-        part.first, part.partition, part.delivery
-    )
 }
 
 /// Tells whether an answer lists records that are not done.

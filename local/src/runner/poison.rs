@@ -14,7 +14,7 @@ const DELIVERIES: u32 = 5;
 
 /// Watches the records at the heads of partitions.
 #[derive(Debug, Default)]
-pub(super) struct PoisonWatch {
+pub(crate) struct PoisonWatch {
     heads: BTreeMap<(Arc<str>, Partition), Head>,
 }
 
@@ -30,7 +30,7 @@ struct Head {
 
 impl PoisonWatch {
     /// Takes in a delivery to a mapping whose topic has this delay; tells, once a record, that it has come too often.
-    pub(super) fn delivered(
+    pub(crate) fn delivered(
         &mut self,
         mapping: &Arc<str>,
         part: &Portion,
@@ -58,6 +58,14 @@ impl PoisonWatch {
         head.told |= poisonous;
         tell
     }
+}
+
+/// Says which record of a topic comes again and again.
+pub(crate) fn poisonous(topic: &str, part: &Portion) -> String {
+    format!(
+        "offset {} of {topic}-{} delivered {} times: poison record; its partition stands still until it is done",
+        part.first, part.partition, part.delivery
+    )
 }
 
 #[cfg(test)]

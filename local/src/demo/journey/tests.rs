@@ -24,6 +24,7 @@ fn cast() -> Cast {
             ("x.brew.payments.dlq", "dlq"),
         ]),
         delays: owned(&[("retry.30s", "1 s")]),
+        done: "charged",
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::invoke::Fault;
-use crate::mapping::Discard;
+use crate::mapping::{Discard, Portion};
 use crate::runner::plan::tests::{function, mapping};
 use crate::runner::{RunOptions, Speed};
 use crate::template::{Template, TemplateFunction, TemplateMapping};
