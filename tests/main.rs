@@ -38,6 +38,8 @@ mod load;
 #[cfg(test)]
 mod orders;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod settings;
 #[cfg(test)]
 mod sizes;

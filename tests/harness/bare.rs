@@ -72,6 +72,15 @@ impl Bare {
         kill(Pid::from_raw(id), signal).unwrap();
     }
 
+    /// Returns the most memory that it has had at a time, in KiB.
+    pub(crate) fn peak_kib(&self) -> u64 {
+        let file = format!("/proc/{}/status", self.child.id().unwrap());
+        let status = std::fs::read_to_string(file).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let number = peak.and_then(|peak| peak.split_whitespace().next());
+        number.unwrap().parse().unwrap()
+    }
+
     /// Waits for its end and returns what it wrote to its log, line by line.
     pub(crate) async fn ended(&mut self) -> (ExitStatus, Vec<String>) {
         let status = self.child.wait().await.unwrap();

@@ -51,6 +51,11 @@ impl Store {
         ]
     }
 
+    /// Returns the folder in which the objects lie.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.folder.path().join(BUCKET)
+    }
+
     /// Returns the keys of all objects of a prefix.
     pub(crate) async fn keys(&self, prefix: &str) -> Vec<String> {
         let listed = self.bucket().list(prefix).await.unwrap().into_iter();
