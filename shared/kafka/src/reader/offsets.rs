@@ -43,9 +43,10 @@ pub(crate) fn committed(
         .set("enable.partition.eof", "true")
         .set("check.crcs", "true")
         .set("fetch.wait.max.ms", "100")
-        // A function may have 128 MB in all.
-        .set("queued.max.messages.kbytes", "16384")
-        .set("fetch.max.bytes", "8388608")
+        // A function may have 128 MB in all, and a small record takes far more in the queue than its own bytes.
+        .set("queued.min.messages", "1000")
+        .set("queued.max.messages.kbytes", "8192")
+        .set("fetch.max.bytes", "4194304")
         .set("fetch.queue.backoff.ms", "20");
     let consumer = config.create_with_context(context)?;
     Ok(Arc::new(Closing::new(consumer)))
