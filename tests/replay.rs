@@ -100,7 +100,8 @@ fn age_lease(world: &World) {
     let lease = format!("replays/_lease/{}.json", world.ladder.dlq);
     if let Ok(file) = File::open(world.store.folder().join(lease)) {
         let written = file.metadata().unwrap().modified().unwrap();
-        file.set_modified(written - Duration::from_secs(62)).unwrap();
+        file.set_modified(written - Duration::from_secs(62))
+            .unwrap();
     }
 }
 
