@@ -71,7 +71,7 @@ async fn an_emulator_killed_in_a_batch_goes_on_from_the_committed_offsets_on_kaf
     let provider = provider(Duration::from_millis(300)).await;
     let world = World::new(cluster, Ladder::with_delays(&STAGES), &provider.url()).await;
     let main = world.ladder.main.clone();
-    let ids = fresh_ids("killed", 600);
+    let ids = fresh_ids("killed", 2_000);
     world.cluster.pay(&main, &ids, |_| "ok").await;
     let program = TempDir::new().unwrap();
     let own = program.path().join("payments");
@@ -84,7 +84,7 @@ async fn an_emulator_killed_in_a_batch_goes_on_from_the_committed_offsets_on_kaf
         async || {
             let charged = provider.charges().len();
             let told = first.invocations().len();
-            if told > 0 && charged > 100 && charged < 500 {
+            if told > 0 && charged > 100 {
                 Ok(())
             } else {
                 Err(format!("{charged} charged, {told} told: {}", first.notes()))
