@@ -150,8 +150,8 @@ async fn compose_starts_kafka_with_the_topics_that_the_tool_would_make() {
         "{}",
         String::from_utf8_lossy(&told.stderr)
     );
-    let topics: Value = serde_json::from_slice(&told.stdout).unwrap();
-    let topics = topics.as_array().unwrap();
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let topics = told["topics"].as_array().unwrap();
     assert_eq!(topics.len(), 7, "{topics:?}");
     for topic in topics {
         assert_eq!(topic["change"], "existed", "{topic}");
