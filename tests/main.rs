@@ -36,6 +36,8 @@ mod life;
 #[cfg(test)]
 mod load;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod orders;
 #[cfg(test)]
 mod replay;

@@ -1,6 +1,6 @@
 //! A handler that obeys its records to the death.
 
-use lambda::{Attempt, Handler, NoTimeLeft};
+use lambda::{Attempt, Handler, Measured, NoTimeLeft};
 use pipeline::{Record, Verdict};
 
 /// A handler behind one that may not come back.
@@ -25,6 +25,10 @@ impl<H: Handler> Handler for Poisoned<H> {
 
     fn call_limit_ms(&self) -> i64 {
         self.0.call_limit_ms()
+    }
+
+    fn measured(&self) -> Measured {
+        self.0.measured()
     }
 }
 

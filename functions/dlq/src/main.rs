@@ -4,15 +4,19 @@ use std::io::stdout;
 use std::process::ExitCode;
 
 use dlq::{DlqStep, Settings};
-use lambda::{BatchLoop, Stop, SystemClock, serve_batches};
+use lambda::{BatchLoop, Metrics, Stop, SystemClock, serve_batches};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    lambda::start(Settings::read, async |settings: Settings, stop: Stop| {
-        let failures = settings.batch_failures;
-        let step = DlqStep::new(settings, Box::new(stdout()), SystemClock);
-        let batches = BatchLoop::new(step, SystemClock, failures, stop.clone());
-        serve_batches(&batches, stop).await
-    })
+    lambda::start(
+        Settings::read,
+        async |settings: Settings, stop: Stop, metrics: Metrics| {
+            let failures = settings.batch_failures;
+            let step = DlqStep::new(settings, Box::new(stdout()), SystemClock);
+            let batches = BatchLoop::new(step, SystemClock, failures, stop.clone());
+            let batches = batches.with_metrics(metrics);
+            serve_batches(&batches, stop).await
+        },
+    )
     .await
 }

@@ -7,7 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::future::join_all;
 use lambda::event::Undecodable;
 use lambda::gate::Gate;
-use lambda::{Cause, Clock, Incidents, Objects, Outcome, Recorded, Step, StoreFault, Turn};
+use lambda::{
+    Cause, Clock, Count, Incidents, Objects, Outcome, Outside, Recorded, Step, StoreFault, Turn,
+};
 use pipeline::alert::{Post, Posts};
 use pipeline::{Incident, Masker, Record, Timestamp};
 
@@ -69,8 +71,12 @@ impl<O: Objects, C: Clock> DlqStep<O, C> {
     }
 
     /// Posts what is to be posted at once of a new incident.
-    async fn tell(&self, incident: &Incident, recorded: Recorded) {
-        let (Some(webhook), Recorded::New(text)) = (&self.webhook, recorded) else {
+    async fn tell(&self, incident: &Incident, recorded: Recorded, turn: &Turn) {
+        let text = match recorded {
+            Recorded::New(text) | Recorded::Unheard(text) => text,
+            Recorded::Known => return,
+        };
+        let Some(webhook) = &self.webhook else {
             return;
         };
         let first = self
@@ -79,7 +85,7 @@ impl<O: Objects, C: Clock> DlqStep<O, C> {
             .unwrap_or_else(PoisonError::into_inner)
             .raised(incident, text);
         if let Some(post) = first {
-            deliver(webhook, &post).await;
+            deliver(webhook, &post, turn).await;
         }
     }
 
@@ -87,14 +93,16 @@ impl<O: Objects, C: Clock> DlqStep<O, C> {
         &self,
         incident: &Incident,
         recorded: Result<Recorded, StoreFault>,
+        turn: &Turn,
     ) -> Outcome {
         match recorded {
             Ok(recorded) => {
+                recorded.tally(turn);
                 log(incident, &recorded);
-                self.tell(incident, recorded).await;
+                self.tell(incident, recorded, turn).await;
                 Outcome::Handled
             }
-            Err(fault) => Outcome::HandBack(Cause::Fault(fault.to_string())),
+            Err(fault) => Outcome::HandBack(Cause::Fault(Outside::Store, fault.to_string())),
         }
     }
 }
@@ -110,7 +118,7 @@ impl<O: Objects, C: Clock> Step for DlqStep<O, C> {
         let incident = self.incidents.told(record);
         let recorded = self.incidents.record(&incident).await;
         drop(pass);
-        self.concluded(&incident, recorded).await
+        self.concluded(&incident, recorded, turn).await
     }
 
     /// Keeps the raw JSON of an entry that is no record, and an incident that names it.
@@ -121,22 +129,24 @@ impl<O: Objects, C: Clock> Step for DlqStep<O, C> {
         }
         let incident = match self.incidents.spill_raw(entry).await {
             Ok(incident) => incident,
-            Err(fault) => return Outcome::HandBack(Cause::Fault(fault.to_string())),
+            Err(fault) => {
+                return Outcome::HandBack(Cause::Fault(Outside::Store, fault.to_string()));
+            }
         };
         let recorded = self.incidents.record(&incident).await;
         drop(pass);
-        self.concluded(&incident, recorded).await
+        self.concluded(&incident, recorded, turn).await
     }
 
     /// Posts what was held back, all at once, so that a dead webhook costs 2 s and not 2 s for each kind.
-    async fn finish(&self, _turn: &Turn) {
+    async fn finish(&self, turn: &Turn) {
         let held = self
             .posts
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .finish();
         if let Some(webhook) = &self.webhook {
-            join_all(held.iter().map(|post| deliver(webhook, post))).await;
+            join_all(held.iter().map(|post| deliver(webhook, post, turn))).await;
         }
     }
 
@@ -149,8 +159,9 @@ impl<O: Objects, C: Clock> Step for DlqStep<O, C> {
     }
 }
 
-async fn deliver(webhook: &Webhook, post: &Post) {
+async fn deliver(webhook: &Webhook, post: &Post, turn: &Turn) {
     if let Err(fault) = webhook.post(post).await {
+        turn.count(Count::PostsFailed);
         tracing::warn!(
             error.class = post.error_class,
             error.code = post.error_code,
@@ -165,7 +176,7 @@ fn log(incident: &Incident, recorded: &Recorded) {
     let (partition, offset) = (incident.dlq_partition, incident.dlq_offset);
     let key = incident.key();
     match recorded {
-        Recorded::New(_) => tracing::info!(
+        Recorded::New(_) | Recorded::Unheard(_) => tracing::info!(
             kafka.topic = topic,
             kafka.partition = partition,
             kafka.offset = offset,

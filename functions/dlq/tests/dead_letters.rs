@@ -9,6 +9,7 @@
     reason = "what fails here is to fail the test"
 )]
 
+mod metrics;
 mod world;
 
 use hyper::Method;

@@ -1,6 +1,8 @@
 //! The handler: decode, ask when in doubt, charge, conclude.
 
-use lambda::{Attempt, Clock, Handler, NoTimeLeft};
+use std::sync::{Mutex, PoisonError};
+
+use lambda::{Attempt, Clock, Handler, Measured, NoTimeLeft, Time};
 use pipeline::{ErrorCode, Failure, Record, Verdict};
 
 use crate::answer::{Answer, Asked, Charged};
@@ -19,6 +21,7 @@ pub struct Charge<T, C> {
     asking: Asking,
     circuit: Option<CircuitBreaker>,
     clock: C,
+    measured: Mutex<Measured>,
 }
 
 /// Why a payment is not charged.
@@ -51,6 +54,7 @@ impl<T: TokenSource, C: Clock> Charge<T, C> {
             asking,
             circuit,
             clock,
+            measured: Mutex::default(),
         }
     }
 
@@ -113,11 +117,14 @@ impl<T: TokenSource, C: Clock> Charge<T, C> {
         if self.clock.now() > visit.attempt.last_call {
             return Err(NotCharged::NoTimeLeft);
         }
+        let began = self.clock.now();
         let answered = self
             .gateway
             .send(call, held.token.as_ref())
             .await
             .map_err(Failure::from);
+        let took_ms = self.clock.now().millis_since(began);
+        self.measuring(|measured| measured.time(latency_of(call), took_ms));
         if let Some(pass) = &visit.pass {
             let timeout = answered
                 .as_ref()
@@ -130,6 +137,10 @@ impl<T: TokenSource, C: Clock> Charge<T, C> {
             pass.report(end, self.clock.now());
         }
         answered.map_err(NotCharged::Failed)
+    }
+
+    fn measuring<R>(&self, measure: impl FnOnce(&mut Measured) -> R) -> R {
+        measure(&mut self.measured.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Takes the token out of the message, and tells when our credentials are at fault.
@@ -185,6 +196,17 @@ impl<T: TokenSource, C: Clock> Handler for Charge<T, C> {
 
     fn call_limit_ms(&self) -> i64 {
         self.gateway.limit().millis()
+    }
+
+    fn measured(&self) -> Measured {
+        self.measuring(std::mem::take)
+    }
+}
+
+const fn latency_of(call: Call<'_>) -> Time {
+    match call {
+        Call::Charge(_) => Time::ChargeLatency,
+        Call::Ask(_) => Time::AskLatency,
     }
 }
 

@@ -20,6 +20,7 @@ mod journal;
 pub mod kafka_topic;
 mod lease;
 mod ledger;
+mod measured;
 mod pace;
 mod planning;
 mod run;

@@ -4,18 +4,20 @@ use std::process::ExitCode;
 
 use aws::Bucket;
 use kafka::{Connection, Producer};
-use lambda::{SettingsReader, Stop, SystemClock};
+use lambda::{Metrics, SettingsReader, Stop, SystemClock};
 use replay::{KafkaTopics, Replay, Settings};
 
 #[tokio::main]
 async fn main() -> ExitCode {
     lambda::start(
         read,
-        async |(connection, bucket, settings): (Connection, Bucket, Settings), stop: Stop| {
+        async |(connection, bucket, settings): (Connection, Bucket, Settings),
+               stop: Stop,
+               metrics: Metrics| {
             let broker = Producer::new(connection.clone());
             let topics = KafkaTopics::new(connection);
             let replay = Replay::new(settings, broker, topics, bucket, SystemClock, stop.clone());
-            replay::serve(&replay, stop).await
+            replay::serve(&replay, stop, &metrics).await
         },
     )
     .await

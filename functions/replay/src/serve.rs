@@ -1,12 +1,13 @@
 //! The way from Lambda's Runtime API to a replay.
 
-use lambda::{Broker, Clock, Deadline, Stop};
+use lambda::{Broker, Clock, Deadline, Metrics, Stop};
 use lambda_runtime::{Context, Error};
 
 use pipeline::Masker;
 use pipeline::replay::Invoker;
 
 use crate::dead_letters::DeadLetters;
+use crate::measured::measured;
 use crate::run::Replay;
 use crate::store::Store;
 
@@ -14,10 +15,13 @@ use crate::store::Store;
 pub async fn serve<B: Broker, D: DeadLetters, S: Store, C: Clock>(
     replay: &Replay<B, D, S, C>,
     stop: Stop,
+    metrics: &Metrics,
 ) -> Result<(), Error> {
     lambda::serve(stop, async |payload: &str, context: &Context| {
         let deadline = Deadline::from_header(context.deadline, replay.now());
-        Ok(replay.run(payload, invoker(context), deadline).await?)
+        let result = replay.run(payload, invoker(context), deadline).await;
+        metrics.write(&measured(&result), replay.now());
+        Ok(result?)
     })
     .await
 }

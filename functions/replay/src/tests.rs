@@ -5,6 +5,7 @@ mod fault;
 mod kafka;
 mod lease;
 mod ledger;
+mod measured;
 mod plan;
 mod rate;
 mod refusal;

@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::gate::Gate;
 use crate::handler::{Attempt, Handler, NoTimeLeft};
 use crate::markers::{Alone, Markers, Running, Standing};
+use crate::metrics::Time;
 use crate::panic::panic_message;
 use crate::turn::Turn;
 
@@ -30,8 +31,8 @@ pub struct Attempts<H, C> {
 pub(crate) enum ReadFrom {
     /// The topic that producers write to.
     Main,
-    /// A retry topic.
-    Retry,
+    /// A retry topic, on which it was due at this time.
+    Retry(Timestamp),
 }
 
 impl<H: Handler, C: Clock> Attempts<H, C> {
@@ -70,10 +71,16 @@ impl<H: Handler, C: Clock> Attempts<H, C> {
             return Err(NoTimeLeft);
         }
         let attempt = Attempt {
-            on_retry_stage: read_from == ReadFrom::Retry,
+            on_retry_stage: matches!(read_from, ReadFrom::Retry(_)),
             suspect: standing != Standing::Clear,
             last_call,
         };
+        match read_from {
+            ReadFrom::Main => {}
+            ReadFrom::Retry(due) => {
+                turn.time(Time::Lateness, self.clock.now().millis_since(due));
+            }
+        }
         let noted = Noted::begin(&self.markers, &self.clock, record, alone);
         // Boxed, so that a handler's depth does not add to the depth of the loop's own types.
         let handling = Box::pin(self.handler.handle(record, &attempt));

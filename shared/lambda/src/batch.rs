@@ -12,9 +12,11 @@ use pipeline::{BatchAnswer, Partition, Record, Timestamp, Topic};
 use crate::clock::Clock;
 use crate::deadline::Deadline;
 use crate::event::{Entry, Event, Undecodable, decode};
+use crate::handed_back::log_hand_back;
 use crate::hold::Hold;
 use crate::invocation::{BatchFailures, InvocationError};
 use crate::memory::DoneMemory;
+use crate::metrics::{Count, Measured, Metrics};
 use crate::outcome::{Cause, Outcome};
 use crate::panic::panic_message;
 use crate::stop::Stop;
@@ -44,6 +46,11 @@ pub trait Step: Send + Sync + 'static {
 
     /// Returns how long before the deadline the last call may start, in milliseconds, without the time to produce.
     fn call_limit_ms(&self) -> i64;
+
+    /// Returns what it has counted and measured beside the outcomes since it was last asked.
+    fn measured(&self) -> Measured {
+        Measured::default()
+    }
 }
 
 /// Runs batches, one invocation after the other, and remembers between them what is already done.
@@ -55,6 +62,7 @@ pub struct BatchLoop<S, C> {
     stop: Stop,
     memory: Mutex<DoneMemory>,
     hold: Hold,
+    metrics: Option<Metrics>,
 }
 
 /// One entry of the event on its way through the loop.
@@ -73,6 +81,15 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
             stop: switch,
             memory: Mutex::new(DoneMemory::new()),
             hold: Hold::default(),
+            metrics: None,
+        }
+    }
+
+    /// Tells what each invocation counted and measured.
+    pub fn with_metrics(self, metrics: Metrics) -> Self {
+        Self {
+            metrics: Some(metrics),
+            ..self
         }
     }
 
@@ -91,12 +108,12 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
         let deadline = Deadline::from_header(deadline_ms, started);
         let limit = self.step.call_limit_ms();
         if !deadline.admits_any_call(limit) {
-            return Err(InvocationError::TimeoutTooShort {
+            return Err(self.refuse(InvocationError::TimeoutTooShort {
                 left_ms: deadline.whole_ms(),
                 needed_ms: deadline.at().millis_since(deadline.last_call(limit)),
-            });
+            }));
         }
-        let event = decode(payload)?;
+        let event = decode(payload).map_err(|error| self.refuse(error.into()))?;
         self.step.start(started);
         let jobs: Vec<Job<'_>> = event
             .entries
@@ -204,7 +221,9 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
         tokio::select! {
             biased;
             () = self.step.finish(turn) => {}
-            () = self.clock.sleep_until(answer_by) => {}
+            () = self.clock.sleep_until(answer_by) => {
+                tracing::warn!("what ends an invocation was cut off: its answer is due");
+            }
         }
         let unfinished = Outcome::HandBack(Cause::NoTime);
         let outcomes: Vec<(&Entry, &Outcome)> = jobs
@@ -218,12 +237,13 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
             })
             .collect();
         let answer = self.answer(&outcomes);
+        let tally = Tally::of(&outcomes);
+        self.tell(&tally, event, turn);
         self.remember(&outcomes, &answer);
         let planned = self
             .hold
             .after(outcomes.iter().map(|(_, outcome)| *outcome));
         let held_ms = self.sleep_at_most(planned, answer_by).await;
-        let tally = Tally::of(&outcomes);
         tracing::info!(
             records = outcomes.len(),
             handled = tally.handled,
@@ -239,6 +259,32 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
             "batch"
         );
         answer
+    }
+
+    /// Counts an invocation that does nothing.
+    fn refuse(&self, error: InvocationError) -> InvocationError {
+        let mut measured = Measured::default();
+        measured.count(Count::InvocationsRefused, 1);
+        measured.note("error.type", error.error_type());
+        self.write(&measured);
+        error
+    }
+
+    /// Writes what the invocation counted and measured, before the answer is held: an alarm should not wait.
+    fn tell(&self, tally: &Tally, event: &Event, turn: &Turn) {
+        let mut measured = tally.measured();
+        measured.add(turn.measured());
+        measured.add(self.step.measured());
+        if let Some(topic) = event.entries.first().and_then(Entry::topic) {
+            measured.note("kafka.topic", topic.as_str());
+        }
+        self.write(&measured);
+    }
+
+    fn write(&self, measured: &Measured) {
+        if let Some(metrics) = &self.metrics {
+            metrics.write(measured, self.clock.now());
+        }
     }
 
     fn answer(&self, outcomes: &[(&Entry, &Outcome)]) -> Result<BatchAnswer, InvocationError> {
@@ -311,43 +357,4 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
 fn partitions(event: &Event) -> usize {
     let distinct: HashSet<_> = event.entries.iter().map(Entry::partition).collect();
     distinct.len()
-}
-
-fn log_hand_back(entry: &Entry, outcome: &Outcome) {
-    let Outcome::HandBack(cause) = outcome else {
-        return;
-    };
-    let at = entry.coordinates();
-    let topic = at.as_ref().map_or("-", |at| at.topic.as_str());
-    let partition = at.as_ref().map(|at| at.partition.get());
-    let offset = at.as_ref().map(|at| at.offset.get());
-    match cause {
-        Cause::Broken(why) => tracing::error!(
-            kafka.topic = topic,
-            kafka.partition = partition,
-            kafka.offset = offset,
-            decision = "hand-back",
-            reason = cause.as_str(),
-            "{why}"
-        ),
-        Cause::Failed(failed) => tracing::warn!(
-            kafka.topic = topic,
-            kafka.partition = partition,
-            kafka.offset = offset,
-            decision = "hand-back",
-            reason = cause.as_str(),
-            failures = failed.failures,
-            error.class = failed.class.as_str(),
-            error.code = failed.failure.code.as_str(),
-            "handed back: {cause}"
-        ),
-        Cause::Fault(_) | Cause::NotDue | Cause::NoTime | Cause::KeyBefore => tracing::warn!(
-            kafka.topic = topic,
-            kafka.partition = partition,
-            kafka.offset = offset,
-            decision = "hand-back",
-            reason = cause.as_str(),
-            "handed back: {cause}"
-        ),
-    }
 }

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::event::Undecodable;
 use crate::forwarding::{Forwarding, Source, stand_in};
 use crate::handler::Handler;
+use crate::metrics::Measured;
 use crate::objects::Objects;
 use crate::outcome::{Cause, Outcome};
 use crate::turn::Turn;
@@ -55,11 +56,11 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> CountingStep<H, B, O, C> {
     }
 
     /// Dead-letters a record. Where that cannot be done its count stays as it is, so that the next failure dead-letters it again.
-    async fn dead_letter(&self, record: &Record, forward: Forward) -> Outcome {
+    async fn dead_letter(&self, record: &Record, forward: Forward, turn: &Turn) -> Outcome {
         let dlq = self.counting.dlq();
         let forwarding = &self.forwarding;
         let outcome = forwarding
-            .forward(record, Source::Record, dlq, forward)
+            .forward(record, Source::Record, dlq, forward, turn)
             .await;
         if matches!(outcome, Outcome::HandBack(_)) {
             let now = self.attempts.clock.now();
@@ -104,13 +105,13 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> Step for CountingStep<H, B, O,
                 self.forwarding.done(record, None)
             }
             CountedDecision::TryAgain(failed) => self.try_again(record, failed),
-            CountedDecision::DeadLetter(forward) => self.dead_letter(record, forward).await,
+            CountedDecision::DeadLetter(forward) => self.dead_letter(record, forward, turn).await,
             CountedDecision::HandBack => Outcome::HandBack(self.no_stage(topic.as_str())),
         }
     }
 
     /// Dead-letters an entry that is no record at once, with its raw JSON as the value.
-    async fn run_undecodable(&self, entry: &Undecodable, _turn: &Turn) -> Outcome {
+    async fn run_undecodable(&self, entry: &Undecodable, turn: &Turn) -> Outcome {
         let Some((record, failure)) = stand_in(entry) else {
             return Outcome::HandBack(self.no_stage("of an entry that names none"));
         };
@@ -118,7 +119,9 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> Step for CountingStep<H, B, O,
         match self.counting.give_up(topic, failure) {
             CountedDecision::DeadLetter(forward) => {
                 let (source, dlq) = (Source::Entry(entry), self.counting.dlq());
-                self.forwarding.forward(&record, source, dlq, forward).await
+                self.forwarding
+                    .forward(&record, source, dlq, forward, turn)
+                    .await
             }
             CountedDecision::Done | CountedDecision::TryAgain(_) | CountedDecision::HandBack => {
                 Outcome::HandBack(self.no_stage(topic.as_str()))
@@ -134,6 +137,10 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> Step for CountingStep<H, B, O,
 
     fn call_limit_ms(&self) -> i64 {
         self.attempts.handler.call_limit_ms()
+    }
+
+    fn measured(&self) -> Measured {
+        self.attempts.handler.measured()
     }
 }
 

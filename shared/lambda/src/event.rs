@@ -158,6 +158,14 @@ impl Entry {
         }
     }
 
+    /// Returns the topic that the entry belongs to, when that is known.
+    pub const fn topic(&self) -> Option<&Topic> {
+        match self {
+            Self::Record(record) => Some(&record.coordinates.topic),
+            Self::Undecodable(undecodable) => undecodable.topic.as_ref(),
+        }
+    }
+
     /// Returns the topic and the partition that the entry belongs to, as far as they are known.
     pub(crate) fn partition(&self) -> (Option<Topic>, Option<Partition>) {
         match self {

@@ -13,7 +13,8 @@ use crate::clock::Clock;
 use crate::event::Undecodable;
 use crate::incidents::{Incidents, Recorded};
 use crate::objects::{Objects, StoreFault};
-use crate::outcome::{Cause, Outcome};
+use crate::outcome::{Cause, Outcome, Outside};
+use crate::turn::Turn;
 
 /// Produces failed records to their next topic, and keeps in the store what no topic takes.
 #[derive(Debug)]
@@ -45,12 +46,15 @@ impl<B: Broker, O: Objects, C: Clock> Forwarding<B, O, C> {
         source: Source<'_>,
         dlq: &Topic,
         mut forward: Forward,
+        turn: &Turn,
     ) -> Outcome {
         loop {
             let outgoing = source.strip(forward.outgoing(record, self.clock.now(), &self.masker));
             let refused = match Box::pin(self.broker.produce(&outgoing)).await {
                 Ok(_) => return self.moved(record, &forward),
-                Err(ProduceError::Fault(fault)) => return Outcome::HandBack(Cause::Fault(fault)),
+                Err(ProduceError::Fault(fault)) => {
+                    return Outcome::HandBack(Cause::Fault(Outside::Broker, fault));
+                }
                 Err(ProduceError::Refused(refused)) => refused,
             };
             if let Some(to_dlq) = refused_by_broker(dlq, &forward, &refused) {
@@ -59,8 +63,11 @@ impl<B: Broker, O: Objects, C: Clock> Forwarding<B, O, C> {
             }
             let spilled = self.spill(record, source, &outgoing).await;
             return match spilled {
-                Ok(_) => self.moved(record, &forward),
-                Err(fault) => Outcome::HandBack(Cause::Fault(fault.to_string())),
+                Ok(recorded) => {
+                    recorded.tally(turn);
+                    self.moved(record, &forward)
+                }
+                Err(fault) => Outcome::HandBack(Cause::Fault(Outside::Store, fault.to_string())),
             };
         }
     }
@@ -121,8 +128,8 @@ impl<B: Broker, O: Objects, C: Clock> Forwarding<B, O, C> {
     fn moved(&self, record: &Record, forward: &Forward) -> Outcome {
         let at = &record.coordinates;
         let (decision, outcome) = match forward.dlq_reason() {
-            None => ("forward", Outcome::Forwarded),
-            Some(_) => ("dead-letter", Outcome::DeadLettered),
+            None => ("forward", Outcome::Forwarded(forward.into())),
+            Some(_) => ("dead-letter", Outcome::DeadLettered(forward.into())),
         };
         tracing::info!(
             kafka.topic = at.topic.as_str(),

@@ -2,6 +2,8 @@
 
 use pipeline::{Record, Timestamp, Verdict};
 
+use crate::metrics::Measured;
+
 /// Handles one record: the part of a stage that is yours.
 ///
 /// A panic is caught and dead-letters the record as `handler.panic`; a handler never produces, commits or answers itself.
@@ -15,6 +17,11 @@ pub trait Handler: Send + Sync + 'static {
 
     /// Returns how long before the deadline the last call may start, in milliseconds: its own time limit, without the time to produce.
     fn call_limit_ms(&self) -> i64;
+
+    /// Returns what it has counted and measured since it was last asked, which is at the end of each invocation.
+    fn measured(&self) -> Measured {
+        Measured::default()
+    }
 }
 
 /// What a handler may know of the attempt it makes.

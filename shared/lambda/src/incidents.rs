@@ -9,7 +9,9 @@ use pipeline::spill::{RawSpill, SpilledRecord};
 use pipeline::{Coordinates, Incident, Masker, Outgoing, Record, Timestamp};
 
 use crate::event::Undecodable;
+use crate::metrics::Count;
 use crate::objects::{Objects, Put, StoreFault};
+use crate::turn::Turn;
 
 /// Keeps incidents in the object store and writes an alert of each new one; one for the whole process, which it counts them in.
 pub struct Incidents<O> {
@@ -28,8 +30,24 @@ struct Alerts {
 pub enum Recorded {
     /// It is, and its alert was written: the alert's text.
     New(String),
+    /// It is, but its alert could not be written: its text stands in the log.
+    Unheard(String),
     /// It was kept before: nobody is alerted again.
     Known,
+}
+
+impl Recorded {
+    /// Counts what it is in the metrics of an invocation.
+    pub fn tally(&self, turn: &Turn) {
+        match self {
+            Self::New(_) => {
+                turn.count(Count::IncidentsCreated);
+                turn.count(Count::AlertsRaised);
+            }
+            Self::Unheard(_) => turn.count(Count::IncidentsCreated),
+            Self::Known => {}
+        }
+    }
 }
 
 impl<O> fmt::Debug for Incidents<O> {
@@ -62,7 +80,7 @@ impl<O: Objects> Incidents<O> {
     /// Keeps an incident, and writes an alert when it is new. An error means that neither happened, or that it may not have.
     pub async fn record(&self, incident: &Incident) -> Result<Recorded, StoreFault> {
         match self.store.put_new(incident.key(), incident.json()).await? {
-            Put::Created => Ok(Recorded::New(self.alert(incident))),
+            Put::Created => Ok(self.alert(incident)),
             Put::Existed => Ok(Recorded::Known),
         }
     }
@@ -99,7 +117,7 @@ impl<O: Objects> Incidents<O> {
     }
 
     /// Writes the next alert in one piece, so that alerts of records that run beside each other do not mix.
-    fn alert(&self, incident: &Incident) -> String {
+    fn alert(&self, incident: &Incident) -> Recorded {
         let mut alerts = self.alerts.lock().unwrap_or_else(PoisonError::into_inner);
         alerts.raised = alerts.raised.saturating_add(1);
         let text = alert_text(incident, alerts.raised, &self.masker);
@@ -111,8 +129,9 @@ impl<O: Objects> Incidents<O> {
         if let Err(error) = written {
             // The incident is kept, so the record is done: to hand it back would alert nobody either.
             tracing::error!("an alert could not be written: {error}; it was: {text}");
+            return Recorded::Unheard(text);
         }
-        text
+        Recorded::New(text)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pipeline::FailedAttempt;
+use pipeline::{ErrorClass, ErrorCode, FailedAttempt, Forward, Reason};
 
 /// What came of one record in one invocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,13 +10,34 @@ pub enum Outcome {
     /// It is handled.
     Handled,
     /// It is in the next retry topic, acknowledged by the broker.
-    Forwarded,
+    Forwarded(Move),
     /// It is in the dead-letter topic, acknowledged by the broker, or spilled.
-    DeadLettered,
+    DeadLettered(Move),
     /// An earlier invocation, which did not end clean, had done it.
     DoneBefore,
     /// It is not done: its offset stays.
     HandBack(Cause),
+}
+
+/// Why a record went to another topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// What made it go there.
+    pub reason: Reason,
+    /// The class of the error.
+    pub class: ErrorClass,
+    /// The code of the error.
+    pub code: ErrorCode,
+}
+
+impl From<&Forward> for Move {
+    fn from(forward: &Forward) -> Self {
+        Self {
+            reason: forward.reason(),
+            class: forward.class(),
+            code: forward.failure().code,
+        }
+    }
 }
 
 /// Why a record is handed back.
@@ -31,9 +52,18 @@ pub enum Cause {
     /// It failed, and is tried again as it has not failed often enough to be dead-lettered.
     Failed(FailedAttempt),
     /// The broker or the object store is away or refuses us.
-    Fault(String),
+    Fault(Outside, String),
     /// Our own fault: no stage reads its topic, or a part of ours panicked.
     Broken(String),
+}
+
+/// What is away or refuses us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// The broker.
+    Broker,
+    /// The object store.
+    Store,
 }
 
 impl Cause {
@@ -44,7 +74,7 @@ impl Cause {
             Self::NoTime => "no-time",
             Self::KeyBefore => "key-before",
             Self::Failed(_) => "failed",
-            Self::Fault(_) => "fault",
+            Self::Fault(_, _) => "fault",
             Self::Broken(_) => "broken",
         }
     }
@@ -52,7 +82,7 @@ impl Cause {
     /// Tells whether redelivery at once would only fail again, so that the answer is held for a while.
     pub const fn is_fault(&self) -> bool {
         match self {
-            Self::Fault(_) | Self::Broken(_) => true,
+            Self::Fault(_, _) | Self::Broken(_) => true,
             Self::NotDue | Self::NoTime | Self::KeyBefore | Self::Failed(_) => false,
         }
     }
@@ -65,7 +95,7 @@ impl fmt::Display for Cause {
             Self::NoTime => f.write_str("too little time is left to start on it"),
             Self::KeyBefore => f.write_str("an earlier record of its key was handed back"),
             Self::Failed(failed) => failed.fmt(f),
-            Self::Fault(fault) | Self::Broken(fault) => f.write_str(fault),
+            Self::Fault(_, fault) | Self::Broken(fault) => f.write_str(fault),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A small world for tests of the loop: a clock that is moved, a broker and a store in memory, a handler that does as its record says.
 
 mod outside;
+mod written;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,11 +20,13 @@ use crate::gate::Gate;
 use crate::incidents::Incidents;
 use crate::invocation::BatchFailures;
 use crate::markers::Markers;
+use crate::metrics::Metrics;
 use crate::stage::StageStep;
 use crate::stop::Stop;
 use crate::{Attempt, Clock, Handler, NoTimeLeft};
 
 pub(crate) use self::outside::{MovedClock, START, Seen, Weather};
+pub(crate) use self::written::Written;
 
 /// Does as the record's value says: `ok`, `transient`, `permanent`, `version`, `panic`, `slow 200`, `hang`, `no-time`.
 #[derive(Debug)]
@@ -120,6 +123,7 @@ pub(crate) struct World<S> {
     pub(crate) seen: Seen,
     pub(crate) clock: MovedClock,
     pub(crate) stop: Stop,
+    pub(crate) metrics: Written,
     markers: TempDir,
 }
 
@@ -183,8 +187,12 @@ impl<S: Simulated> World<S> {
         };
         let step = S::build(attempts, forwarding);
         let switch = Stop::default();
+        let written = Written::default();
+        let metrics = Metrics::new("sim".parse().unwrap(), Box::new(written.clone()));
         Self {
-            batches: BatchLoop::new(step, clock, batch_failures, switch.clone()),
+            batches: BatchLoop::new(step, clock, batch_failures, switch.clone())
+                .with_metrics(metrics),
+            metrics: written,
             seen,
             clock,
             stop: switch,

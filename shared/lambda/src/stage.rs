@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::event::Undecodable;
 use crate::forwarding::{Forwarding, Source, stand_in};
 use crate::handler::Handler;
+use crate::metrics::Measured;
 use crate::objects::Objects;
 use crate::outcome::{Cause, Outcome};
 use crate::turn::{Turn, Waited};
@@ -42,7 +43,10 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> Step for StageStep<H, B, O, C>
             Waited::Closing => return Outcome::HandBack(Cause::NoTime),
         }
         let late_ms = clock.now().millis_since(due);
-        let attempt = self.attempts.make(record, read_from(stage), turn).await;
+        let attempt = self
+            .attempts
+            .make(record, read_from(stage, due), turn)
+            .await;
         let Ok(verdict) = attempt else {
             // It is due, but this invocation is too short for it: the next one must come at once.
             turn.close();
@@ -53,7 +57,7 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> Step for StageStep<H, B, O, C>
             Decision::Forward(forward) | Decision::DeadLetter(forward) => {
                 let dlq = self.stages.dlq();
                 self.forwarding
-                    .forward(record, Source::Record, dlq, forward)
+                    .forward(record, Source::Record, dlq, forward, turn)
                     .await
             }
             Decision::HandBack => Outcome::HandBack(no_stage(record.coordinates.topic.as_str())),
@@ -61,14 +65,16 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> Step for StageStep<H, B, O, C>
     }
 
     /// Dead-letters an entry that is no record, with its raw JSON as the value.
-    async fn run_undecodable(&self, entry: &Undecodable, _turn: &Turn) -> Outcome {
+    async fn run_undecodable(&self, entry: &Undecodable, turn: &Turn) -> Outcome {
         let Some((record, failure)) = stand_in(entry) else {
             return Outcome::HandBack(no_stage("of an entry that names none"));
         };
         match decide(&self.stages, &record, Verdict::Permanent(failure)) {
             Decision::Forward(forward) | Decision::DeadLetter(forward) => {
                 let (source, dlq) = (Source::Entry(entry), self.stages.dlq());
-                self.forwarding.forward(&record, source, dlq, forward).await
+                self.forwarding
+                    .forward(&record, source, dlq, forward, turn)
+                    .await
             }
             Decision::Done | Decision::HandBack => {
                 Outcome::HandBack(no_stage(record.coordinates.topic.as_str()))
@@ -85,11 +91,15 @@ impl<H: Handler, B: Broker, O: Objects, C: Clock> Step for StageStep<H, B, O, C>
     fn call_limit_ms(&self) -> i64 {
         self.attempts.handler.call_limit_ms()
     }
+
+    fn measured(&self) -> Measured {
+        self.attempts.handler.measured()
+    }
 }
 
-fn read_from(stage: &Stage) -> ReadFrom {
+fn read_from(stage: &Stage, due: Timestamp) -> ReadFrom {
     if stage.is_retry() {
-        ReadFrom::Retry
+        ReadFrom::Retry(due)
     } else {
         ReadFrom::Main
     }

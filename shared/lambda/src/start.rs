@@ -1,24 +1,31 @@
 //! How a function's process starts.
 
+use std::io::stderr;
 use std::process::ExitCode;
 
 use crate::log;
+use crate::metrics::{FunctionName, Metrics};
 use crate::settings::{self, SettingsReader};
 use crate::stop::Stop;
 
-/// Starts to log, reads the settings from the process's environment, and serves until the process is told to stop.
+/// Starts to log, reads the settings from the process's environment, and serves until the process is told to stop; metrics are
+/// written where the logs are.
 ///
 /// Wrong settings are told in one line, all of them, and the process ends without taking an invocation.
 pub async fn start<T>(
     read: impl FnOnce(&mut SettingsReader<'_>) -> Option<T>,
-    serve: impl AsyncFnOnce(T, Stop) -> Result<(), lambda_runtime::Error>,
+    serve: impl AsyncFnOnce(T, Stop, Metrics) -> Result<(), lambda_runtime::Error>,
 ) -> ExitCode {
     let env = settings::environment();
     log::init(env("RUST_LOG").as_deref());
     let mut reader = SettingsReader::new(&env);
-    let settings = read(&mut reader);
+    let function = FunctionName::read(&mut reader);
+    let settings = read(&mut reader).zip(function);
     let served = match reader.finish(settings) {
-        Ok(settings) => serve(settings, Stop::default()).await,
+        Ok((settings, function)) => {
+            let metrics = Metrics::new(function, Box::new(stderr()));
+            serve(settings, Stop::default(), metrics).await
+        }
         Err(wrong) => {
             tracing::error!("{wrong}");
             return ExitCode::FAILURE;

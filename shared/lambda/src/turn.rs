@@ -1,10 +1,13 @@
 //! One invocation as its records see it: how long it lasts, and whether it is closing.
 
+use std::sync::{Mutex, PoisonError};
+
 use pipeline::Timestamp;
 use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::deadline::Deadline;
+use crate::metrics::{Count, Measured, Time};
 
 /// How long an event of several partitions may wait, in milliseconds, so that one partition does not hold up another.
 const SHARED_WAIT_MS: i64 = 60_000;
@@ -15,6 +18,7 @@ pub struct Turn {
     deadline: Deadline,
     wait_until: Timestamp,
     closing: watch::Sender<bool>,
+    measured: Mutex<Measured>,
 }
 
 /// How a wait for a time ended.
@@ -40,6 +44,7 @@ impl Turn {
             deadline,
             wait_until,
             closing: watch::Sender::new(false),
+            measured: Mutex::default(),
         }
     }
 
@@ -56,6 +61,25 @@ impl Turn {
     /// Tells whether the invocation is closing.
     pub fn is_closing(&self) -> bool {
         *self.closing.borrow()
+    }
+
+    /// Counts one more.
+    pub fn count(&self, what: Count) {
+        self.measuring(|measured| measured.count(what, 1));
+    }
+
+    /// Measures how long something took, in milliseconds.
+    pub fn time(&self, what: Time, ms: i64) {
+        self.measuring(|measured| measured.time(what, ms));
+    }
+
+    /// Returns what was counted and measured since it was last asked.
+    pub(crate) fn measured(&self) -> Measured {
+        self.measuring(std::mem::take)
+    }
+
+    fn measuring<T>(&self, measure: impl FnOnce(&mut Measured) -> T) -> T {
+        measure(&mut self.measured.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Waits until `time`, as far as this invocation may wait.

@@ -34,6 +34,7 @@ use s3::S3;
 pub(crate) struct World {
     pub(crate) batches: BatchLoop<DlqStep<Bucket, TestClock>, TestClock>,
     pub(crate) out: Out,
+    metrics: Metrics,
 }
 
 impl World {
@@ -55,10 +56,30 @@ impl World {
             Box::new(out.clone()),
             clock.clone(),
         );
+        let metrics = Metrics::default();
+        let lines = lambda::Metrics::new("dlq".parse().unwrap(), Box::new(metrics.clone()));
+        let batches = BatchLoop::new(step, clock, failures, Stop::default());
         Self {
-            batches: BatchLoop::new(step, clock, failures, Stop::default()),
+            batches: batches.with_metrics(lines),
             out,
+            metrics,
         }
+    }
+
+    /// Takes what the metrics counted since it was last asked, in the order of these names; what is not told is 0.
+    pub(crate) fn counted<const N: usize>(&self, names: [&str; N]) -> [u64; N] {
+        let text = String::from_utf8(std::mem::take(&mut *self.metrics.0.lock().unwrap())).unwrap();
+        let lines: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let count = |name| {
+            lines
+                .iter()
+                .filter_map(|line: &Value| line[name].as_u64())
+                .sum()
+        };
+        names.map(count)
     }
 
     /// Runs one invocation of 60 s and returns the answer as JSON, or the error's name.
@@ -108,6 +129,20 @@ pub(crate) fn handing_back(offsets: &[i64]) -> Value {
 pub(crate) async fn keys(s3: &S3, prefix: &str) -> Vec<String> {
     let listed = s3.bucket().list(prefix).await.unwrap();
     listed.into_iter().map(|object| object.key).collect()
+}
+
+/// Standard error, as far as metrics go.
+#[derive(Clone, Default)]
+struct Metrics(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Metrics {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Standard output: what was written, and how many objects there were when it was.

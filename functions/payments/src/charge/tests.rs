@@ -1,6 +1,7 @@
 mod answers;
 mod asking;
 mod breaker;
+mod measured;
 mod once;
 mod token;
 

@@ -137,7 +137,7 @@ async fn an_alert_that_cannot_be_written_hands_nothing_back() {
     let store = Store::default();
     assert!(matches!(
         spill(&incidents(&store, Closed)).await,
-        Ok(Recorded::New(_))
+        Ok(Recorded::Unheard(_))
     ));
     assert_eq!(store.keys(), [INCIDENT, SPILL]);
 }
