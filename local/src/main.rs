@@ -2,11 +2,23 @@
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use local::cli::{self, Person, Printer, Shell};
 
-#[tokio::main]
-async fn main() -> ExitCode {
+/// How long what blocks may hold up the end: a Kafka client waits long for brokers that have gone.
+const LINGER: Duration = Duration::from_secs(1);
+
+fn main() -> io::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let status = runtime.block_on(run());
+    runtime.shutdown_timeout(LINGER);
+    Ok(status)
+}
+
+async fn run() -> ExitCode {
     let mut stdin = io::stdin().lock();
     let person = if io::stdin().is_terminal() {
         Person::Present(&mut stdin)

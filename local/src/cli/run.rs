@@ -1,6 +1,7 @@
 //! `cargo local run`.
 
 mod arguments;
+mod quiet;
 mod screen;
 mod watch;
 
@@ -13,8 +14,9 @@ use clap::{Args, ValueEnum};
 use kafka::Brokers;
 use pipeline::Span;
 
+use self::quiet::End;
 use self::screen::Screen;
-use self::watch::{End, Watch};
+use self::watch::Watch;
 use super::signals::Stops;
 use super::{Failure, Form, Shell};
 use crate::binaries::Binaries;

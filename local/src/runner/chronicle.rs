@@ -22,6 +22,7 @@ pub struct Chronicle {
     poison: PoisonWatch,
     joined: BTreeSet<Arc<str>>,
     ignored: BTreeSet<Arc<str>>,
+    troubles: BTreeSet<(Arc<str>, String)>,
 }
 
 /// Something worth telling.
@@ -76,6 +77,7 @@ impl Chronicle {
             poison: PoisonWatch::default(),
             joined: BTreeSet::new(),
             ignored: BTreeSet::new(),
+            troubles: BTreeSet::new(),
         }
     }
 
@@ -104,6 +106,7 @@ impl Chronicle {
                 told
             }
             Progress::Delivered { invocation, parts } => {
+                self.troubles.retain(|(of, _)| of != mapping);
                 let (topic, delay) = (topic.clone(), facts.delay);
                 let poison = parts
                     .iter()
@@ -163,7 +166,12 @@ impl Chronicle {
                 "offset {} of {topic}-{} has {headers} headers whose names are not UTF-8; they were delivered as {{}}",
                 record.offset, record.partition
             )),
-            Progress::Trouble(text) => loud(text.clone()),
+            Progress::Trouble(text) => {
+                let told = loud(text.clone());
+                // Several take turns while a broker is away; each is told once.
+                let new = self.troubles.insert((Arc::clone(mapping), text.clone()));
+                if new { told } else { Vec::new() }
+            }
         }
     }
 

@@ -42,7 +42,9 @@ impl<'s, 'e> Screen<'s, 'e> {
     pub(super) fn new(shell: &'s mut Shell<'e>, form: Form) -> Self {
         let showing = if form.json {
             Showing::Json
-        } else if io::stdout().is_terminal() {
+        } else if io::stdout().is_terminal()
+            && (shell.env)("TERM").is_some_and(|term| term != "dumb")
+        {
             let target = ProgressDrawTarget::stdout_with_hz(FRAMES);
             Showing::Live(Live {
                 lines: MultiProgress::with_draw_target(target),
@@ -70,7 +72,16 @@ impl<'s, 'e> Screen<'s, 'e> {
     pub(super) fn loud(&mut self, text: &str) -> anyhow::Result<()> {
         match &self.showing {
             Showing::Json | Showing::Plain => self.note(text),
-            Showing::Live(live) => Ok(live.lines.println(format!("\u{1b}[33m{text}\u{1b}[0m"))?),
+            Showing::Live(live) => {
+                // Colours are for people, unless they want none (no-color.org).
+                let plain = (self.shell.env)("NO_COLOR").is_some_and(|value| !value.is_empty());
+                let (on, off) = if plain {
+                    ("", "")
+                } else {
+                    ("\u{1b}[33m", "\u{1b}[0m")
+                };
+                Ok(live.lines.println(format!("{on}{text}{off}"))?)
+            }
         }
     }
 

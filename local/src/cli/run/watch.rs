@@ -8,6 +8,7 @@ use pipeline::Span;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
+use super::quiet::{End, Quiet};
 use super::screen::Screen;
 use crate::cli::Failure;
 use crate::cli::signals::Stops;
@@ -21,33 +22,16 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long functions may take to end when they are told to.
 const GRACE: Duration = Duration::from_secs(7);
 
-/// How long a run that ends by itself waits for brokers and topics.
-const JOIN_LIMIT: Duration = Duration::from_mins(1);
-
 /// What runs, and what it tells.
 pub(super) struct Watch {
     runner: Option<Runner>,
     chronicle: Chronicle,
     lines: UnboundedReceiver<Line>,
     reports: UnboundedReceiver<Report>,
-    until_idle: Option<Duration>,
-    began: Instant,
-    /// Since when nothing has happened.
-    quiet_since: Instant,
+    quiet: Quiet,
     /// What is not there of brokers and topics, being looked up.
     away: Option<BoxFuture<'static, Vec<String>>>,
     plan: Plan,
-}
-
-/// Why a run ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// It was told to.
-    Told,
-    /// All mappings have been idle for as long as was asked.
-    Idle,
-    /// Some mapping has never become a member of its group.
-    NeverJoined(String),
 }
 
 impl Watch {
@@ -63,15 +47,12 @@ impl Watch {
             lines: lines_sender,
             reports: reports_sender,
         };
-        let now = Instant::now();
         Ok(Self {
             runner: Some(Runner::start(plan, programs, &wires)?),
             chronicle: Chronicle::new(plan),
             lines,
             reports,
-            until_idle: until_idle.map(Span::to_duration),
-            began: now,
-            quiet_since: now,
+            quiet: Quiet::new(until_idle.map(Span::to_duration), Instant::now()),
             away: Some(away(plan).boxed()),
             plan: plan.clone(),
         })
@@ -150,8 +131,9 @@ impl Watch {
     }
 
     fn report(&mut self, screen: &mut Screen<'_, '_>, report: &Report) -> anyhow::Result<()> {
-        self.quiet_since = Instant::now();
-        for told in self.chronicle.take(report, self.quiet_since) {
+        let now = Instant::now();
+        self.quiet.disturb(now);
+        for told in self.chronicle.take(report, now) {
             screen.told(&told)?;
         }
         Ok(())
@@ -170,24 +152,13 @@ impl Watch {
             return Ok(None);
         };
         screen.stand(runner.mappings());
-        let Some(quiet) = self.until_idle else {
-            return Ok(None);
-        };
-        // A mapping that was busy in between has reported what it did before it was idle again.
         if !runner.is_idle() {
-            self.quiet_since = Instant::now();
+            self.quiet.disturb(Instant::now());
         }
+        // A mapping that was busy since the last look and is idle now has reported what it did before.
         self.all_reports(screen)?;
-        let missing = self.chronicle.not_joined();
-        Ok(if missing.is_empty() {
-            (self.quiet_since.elapsed() >= quiet).then_some(End::Idle)
-        } else {
-            (self.began.elapsed() >= JOIN_LIMIT).then(|| {
-                let missing = missing.join(", ");
-                End::NeverJoined(format!(
-                    "within a minute these mappings could not join their groups: {missing}"
-                ))
-            })
-        })
+        Ok(self
+            .quiet
+            .judge(&self.chronicle.not_joined(), Instant::now()))
     }
 }

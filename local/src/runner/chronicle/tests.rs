@@ -284,6 +284,21 @@ fn failures_in_an_answer_that_nobody_reads_are_told_once() {
 }
 
 #[test]
+fn troubles_that_take_turns_are_told_once_until_something_is_delivered() {
+    let mut run = Run::new(true, "");
+    let trouble = |text: &str| Progress::Trouble(text.to_owned());
+    for text in ["a", "b", "a", "b"] {
+        run.take(trouble(text));
+    }
+    run.take(delivered(&[part(0, 3, 7, 1)]));
+    run.take(trouble("a"));
+    assert_eq!(
+        run.loud(),
+        ["Main.Records: a", "Main.Records: b", "Main.Records: a"]
+    );
+}
+
+#[test]
 fn what_is_gone_for_good_is_told_with_its_place_and_why() {
     let mut run = Run::new(true, "");
     for (reason, why) in [
