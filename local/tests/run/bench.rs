@@ -146,10 +146,10 @@ impl Bench {
         let mut list = TopicPartitionList::new();
         list.add_partition(topic, 0);
         let committed = consumer.committed_offsets(list, PATIENCE).unwrap();
-        match committed.elements()[0].offset() {
-            Offset::Offset(offset) => Some(offset),
-            _ => None,
-        }
+        let Offset::Offset(offset) = committed.elements()[0].offset() else {
+            return None;
+        };
+        Some(offset)
     }
 
     /// Returns the offsets of each event that a function was given, of the first partition.

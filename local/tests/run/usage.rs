@@ -13,7 +13,7 @@ async fn check(words: &[&str], expected: &[&str]) {
     let bench = Bench::new(1, &[function]);
     let broken = "Resources: [";
     std::fs::write(bench.file("broken.yaml"), broken).unwrap();
-    let none = "Transform: AWS::Serverless-2016-10-31\nResources: {}\n";
+    let none = "Transform: AWS::Serverless-2016-10-31\nResources: {B: {Type: 'AWS::S3::Bucket'}}\n";
     std::fs::write(bench.file("none.yaml"), none).unwrap();
     let ended = bench.start(words).ended().await;
     ended.check(2, expected);
@@ -60,7 +60,7 @@ async fn wrong_usage_is_refused_by_name() {
         (&[main, "--brokers", "nonsense"], &["--brokers", "nonsense"]),
         (&[main, "--s3", "ftp://x"], &["--s3"]),
         (&[main, "--bucket", "A B"], &["--bucket"]),
-        (&[main, "--until-idle", "5"], &["--until-idle", "5s"]),
+        (&[main, "--until-idle", "5"], &["--until-idle", "such as 250ms"]),
         (&[main, "--partial-response", "all"], &["resume", "items"]),
         (&[], &["Main", "--function Main=COMMAND"]),
     ];

@@ -124,8 +124,12 @@ impl Watch {
             screen.line(&line)?;
         }
         self.all_reports(screen)?;
-        for told in self.chronicle.rest() {
-            screen.told(&told)?;
+        let rest = self.chronicle.rest();
+        for told in &rest {
+            screen.told(told)?;
+        }
+        if !rest.is_empty() {
+            screen.loud("what was answered last could not be committed in time: those records are delivered again")?;
         }
         Ok(())
     }
