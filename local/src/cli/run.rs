@@ -37,10 +37,13 @@ use crate::template::Template;
 /// nothing else of yours. What flags set wins over the template: --brokers over KAFKA_BROKERS where the function has it, --s3 sets
 /// AWS_ENDPOINT_URL_S3, --bucket sets INCIDENT_BUCKET, --fast rewrites RETRY_STAGES; --env wins over everything. With --s3 functions get
 /// the credentials of your environment or profile, else those of the local S3 server. KAFKA_BROKERS and the like in your own environment are
-/// not looked at. Each sandbox has a folder of its own in place of /tmp, and MARKER_DIR in it.
+/// not looked at. Each sandbox has a folder of its own, which MARKER_DIR and TMPDIR name: it outlives a process, as /tmp does on Lambda, and
+/// goes with the run. Where a mapping has no ReportBatchItemFailures, BATCH_FAILURES=report of its function is overruled by raise, loudly:
+/// what it hands back would be lost.
 ///
 /// An endpoint is asked as Lambda's Invoke API, by FunctionName where the template has one, else by the program's name, else by the
-/// logical ID; `cargo lambda watch` is one. What runs there has an environment of its own, and 16 minutes for an invocation.
+/// logical ID; `cargo lambda watch` is one. What runs there has an environment of its own, and 16 minutes for an invocation: `watch` compiles
+/// at the first one, and never answers one whose process has died.
 ///
 /// At a terminal there is a live line for each mapping: topic, lag, records in flight, records handed back and when they come again.
 /// A record that is delivered for the fifth time is told as a poison record; on a retry stage only deliveries after its delay count.
@@ -91,8 +94,9 @@ pub(crate) struct RunCommand {
     /// end before a record is seen. A partition that waits for a redelivery is not idle, nor is a function that runs.
     #[arg(long, value_name = "DURATION")]
     until_idle: Option<Span>,
-    #[command(flatten)]
-    form: Form,
+    /// Print one line of JSON for each invocation on standard output, and everything else on standard error.
+    #[arg(long)]
+    json: bool,
 }
 
 /// What is delivered again after a partial answer.
@@ -109,7 +113,8 @@ impl RunCommand {
         for (id, program) in &self.functions {
             arguments::find(id, program, (shell.env)("PATH").as_deref())?;
         }
-        let (until_idle, form) = (self.until_idle, self.form);
+        let until_idle = self.until_idle;
+        let form = Form { json: self.json };
         let template = self.template.clone();
         let plan = self.plan().await?;
         let mut screen = Screen::new(shell, form);
