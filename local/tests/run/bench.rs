@@ -177,8 +177,13 @@ impl Bench {
         self.start(&words)
     }
 
-    /// Runs the template with a command line of these words, in a folder of its own and with few variables.
+    /// Runs the template with a command line of these words, in a folder of its own and without credentials.
     pub(crate) fn start(&self, words: &[&str]) -> Running {
+        self.start_in(&[], words)
+    }
+
+    /// Runs the template with a command line of these words, and these variables more.
+    pub(crate) fn start_in(&self, env: &[(&str, &str)], words: &[&str]) -> Running {
         let mut command = Command::new(env!("CARGO_BIN_EXE_local"));
         command
             .arg("run")
@@ -193,6 +198,7 @@ impl Bench {
         for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"] {
             command.env_remove(name);
         }
+        command.envs(env.iter().copied());
         let mut process = command.spawn().unwrap();
         let (out, err) = (Lines::default(), Lines::default());
         let mut readers = JoinSet::new();

@@ -4,10 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::bench::{Bench, Scripted};
+use crate::bench::{Bench, Scripted, program};
 
 /// Runs a function that answers its whole environment, and returns that.
 async fn environment(more: &[&str]) -> BTreeMap<String, String> {
+    environment_in(&[], more).await
+}
+
+/// Does so with variables of the program's own.
+async fn environment_in(own: &[(&str, &str)], more: &[&str]) -> BTreeMap<String, String> {
     let function = Scripted {
         id: "Main",
         topic: "orders",
@@ -16,8 +21,9 @@ async fn environment(more: &[&str]) -> BTreeMap<String, String> {
     };
     let bench = Bench::new(1, &[function]);
     bench.fill("orders", 1).await;
-    let more = [&["--until-idle", "1s", "--json"], more].concat();
-    let ended = bench.run(&["Main"], &more).ended().await;
+    let main = format!("--function=Main={}", program().display());
+    let words = [&[main.as_str(), "--until-idle", "1s", "--json"], more].concat();
+    let ended = bench.start_in(own, &words).ended().await;
     let mut lines = ended.check(0, &[]).json();
     let line: Value = lines.pop().unwrap();
     serde_json::from_value(line["answer"].clone()).unwrap()
@@ -90,4 +96,25 @@ async fn env_wins_over_flags_and_flags_over_the_template() {
     assert_eq!(value("INCIDENT_BUCKET"), "said");
     assert_eq!(value("RETRY_STAGES"), "a=1h");
     assert_eq!(value("AWS_ACCESS_KEY_ID"), local::s3::ACCESS_KEY);
+}
+
+#[tokio::test]
+async fn credentials_of_ones_own_reach_functions_only_with_a_server_of_ones_own() {
+    let own = [
+        ("AWS_ACCESS_KEY_ID", "mine"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_SESSION_TOKEN", "token"),
+    ];
+    let given = |env: &BTreeMap<String, String>| {
+        let value = |name: &str| env.get(name).cloned();
+        (value("AWS_ACCESS_KEY_ID"), value("AWS_SESSION_TOKEN"))
+    };
+    let with = environment_in(&own, &["--s3", "http://127.0.0.1:9"]).await;
+    let expected = (Some("mine".to_owned()), Some("token".to_owned()));
+    assert_eq!(given(&with), expected);
+    let without = environment_in(&own, &[]).await;
+    assert_eq!(
+        given(&without),
+        (Some(local::s3::ACCESS_KEY.to_owned()), None)
+    );
 }

@@ -60,7 +60,10 @@ async fn wrong_usage_is_refused_by_name() {
         (&[main, "--brokers", "nonsense"], &["--brokers", "nonsense"]),
         (&[main, "--s3", "ftp://x"], &["--s3"]),
         (&[main, "--bucket", "A B"], &["--bucket"]),
-        (&[main, "--until-idle", "5"], &["--until-idle", "such as 250ms"]),
+        (
+            &[main, "--until-idle", "5"],
+            &["--until-idle", "such as 250ms"],
+        ),
         (&[main, "--partial-response", "all"], &["resume", "items"]),
         (&[], &["Main", "--function Main=COMMAND"]),
     ];
