@@ -1,5 +1,6 @@
 //! The real binaries, found beside the test's own and built when they are not what the sources say.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -115,6 +116,19 @@ fn build() {
     if profile().ends_with("release") {
         cargo.arg("--release");
     }
+    for (name, _) in std::env::vars_os() {
+        if is_of_one_package(&name) {
+            cargo.env_remove(name);
+        }
+    }
     let status = cargo.arg("--target-dir").arg(target()).status().unwrap();
     assert!(status.success(), "cargo build: {status}");
+}
+
+/// Tells whether cargo sets a variable for the test that it runs: build scripts that look at it would run again, now and next time.
+pub(crate) fn is_of_one_package(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let prefixes = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
+    prefixes.iter().any(|prefix| name.starts_with(prefix))
+        || matches!(&*name, "CARGO_CRATE_NAME" | "CARGO_PRIMARY_PACKAGE")
 }
