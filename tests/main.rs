@@ -40,6 +40,8 @@ mod metrics;
 #[cfg(test)]
 mod orders;
 #[cfg(test)]
+mod own_handler;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod settings;

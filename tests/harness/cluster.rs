@@ -58,6 +58,13 @@ impl Cluster {
                 kind: Kind::Kafka { _own: None },
             });
         }
+        Self::own_kafka().await
+    }
+
+    /// Starts an Apache Kafka for this test alone, where topics may have the names that they have in production.
+    ///
+    /// Returns `None` and says so when there is no Java; in CI that fails.
+    pub(crate) async fn own_kafka() -> Option<Self> {
         let started = async {
             let artefacts = Artefacts::provide(|what| eprintln!("{what}")).await?;
             KafkaServer::start(artefacts, KafkaSettings::default()).await
