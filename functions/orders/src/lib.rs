@@ -1,7 +1,7 @@
 //! The orders function: the smallest consumer there is here, to be copied for one's own.
 //!
 //! What is its own are [`order`], the value of a record, and [`handler`], which concludes what to make of it. The rest is told by
-//! [`settings`] and put together by [`step`]: batches, keys, counting, dead letters and crashes are the work of `lambda`.
+//! [`settings`] and put together by [`mod@step`]: batches, keys, counting, dead letters and crashes are the work of `lambda`.
 
 pub mod handler;
 pub mod order;
