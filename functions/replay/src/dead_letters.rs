@@ -25,6 +25,12 @@ pub trait Reading: Send {
     /// Returns the partitions whose end an open transaction holds back.
     fn held_back(&self) -> Vec<Partition>;
 
+    /// Returns what a consumer group has committed of the topic; a partition of which it has committed nothing is absent.
+    fn committed_by(
+        &self,
+        group: &str,
+    ) -> impl Future<Output = Result<BTreeMap<Partition, Offset>, SourceError>> + Send;
+
     /// Returns for each partition the first offset whose record is of this time or later; a partition that has none, or cannot tell, is absent.
     fn first_since(
         &mut self,

@@ -65,6 +65,10 @@ impl Reading for KafkaReading {
             .collect()
     }
 
+    async fn committed_by(&self, group: &str) -> Result<BTreeMap<Partition, Offset>, SourceError> {
+        Ok(self.reader.committed_by(group).await?)
+    }
+
     async fn first_since(
         &mut self,
         since: Timestamp,

@@ -26,6 +26,7 @@ mod planning;
 mod run;
 mod serve;
 pub mod settings;
+pub mod standing;
 pub mod store;
 mod telling;
 #[cfg(test)]
@@ -37,4 +38,5 @@ pub use kafka_topic::KafkaTopics;
 pub use run::Replay;
 pub use serve::serve;
 pub use settings::Settings;
+pub use standing::Standing;
 pub use store::Store;

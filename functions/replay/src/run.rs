@@ -16,6 +16,7 @@ use crate::lease::Lease;
 use crate::pace::Pace;
 use crate::planning::{self, Planner};
 use crate::settings::Settings;
+use crate::standing::{self, Standing};
 use crate::store::Store;
 use crate::{journal, ledger, telling};
 
@@ -98,6 +99,24 @@ impl<B: Broker, D: DeadLetters, S: Store, C: Clock> Replay<B, D, S, C> {
     /// Returns the time by the clock that the replay goes by.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Tells how a run stands.
+    pub async fn standing(
+        &self,
+        replay_id: &str,
+        deadline: Deadline,
+    ) -> Result<Standing, ReplayError> {
+        let times = Times { deadline };
+        let tell = Box::pin(standing::tell(
+            &self.dead_letters,
+            &self.store,
+            &self.settings,
+            self.clock.now(),
+            replay_id,
+        ));
+        self.in_time(times.last_word(), topics_take_long, tell)
+            .await
     }
 
     /// Does what a payload asks for, as far as the time allows.
@@ -313,6 +332,11 @@ impl<B: Broker, D: DeadLetters, S: Store, C: Clock> Replay<B, D, S, C> {
 
 fn brokers_are_late() -> ReplayError {
     let told = "the brokers did not say in time what the topic holds";
+    SourceError::Fault(told.to_owned()).into()
+}
+
+fn topics_take_long() -> ReplayError {
+    let told = "the topics were not read in time: give the function more of it";
     SourceError::Fault(told.to_owned()).into()
 }
 

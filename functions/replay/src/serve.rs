@@ -4,11 +4,14 @@ use lambda::{Broker, Clock, Deadline, Metrics, Stop};
 use lambda_runtime::{Context, Error};
 
 use pipeline::Masker;
-use pipeline::replay::Invoker;
+use pipeline::replay::{Answer, Invoker};
+use serde::Serialize;
 
 use crate::dead_letters::DeadLetters;
+use crate::error::ReplayError;
 use crate::measured::measured;
 use crate::run::Replay;
+use crate::standing::{self, Standing};
 use crate::store::Store;
 
 /// Serves replays until the process is told to stop: one invocation at a time.
@@ -19,11 +22,25 @@ pub async fn serve<B: Broker, D: DeadLetters, S: Store, C: Clock>(
 ) -> Result<(), Error> {
     lambda::serve(stop, async |payload: &str, context: &Context| {
         let deadline = Deadline::from_header(context.deadline, replay.now());
+        if let Some(replay_id) = standing::asked(payload).map_err(ReplayError::from)? {
+            let standing = replay.standing(&replay_id, deadline).await?;
+            return Ok(Told::Standing(Box::new(standing)));
+        }
         let result = replay.run(payload, invoker(context), deadline).await;
         metrics.write(&measured(&result), replay.now());
-        Ok(result?)
+        Ok(Told::Answer(Box::new(result?)))
     })
     .await
+}
+
+/// What an invocation is told.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Told {
+    /// What a run did.
+    Answer(Box<Answer>),
+    /// How a run stands.
+    Standing(Box<Standing>),
 }
 
 /// Tells who invokes us: Lambda itself names only identities of Cognito's; others may name themselves in the client context.

@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 
 use lambda::SettingsReader;
 use lambda::invocation::concurrency;
-use pipeline::Topic;
+use pipeline::{Stages, Topic};
 
 /// What the replay function is set to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Settings {
     pub to: Topic,
     /// Where they may go.
     pub targets: Vec<Topic>,
+    /// The topics that replayed payments pass through.
+    pub stages: Stages,
     /// How many may be under way at once.
     pub concurrency: NonZeroU16,
 }
@@ -40,6 +42,7 @@ impl Settings {
             from,
             to,
             targets,
+            stages,
             concurrency: concurrency?,
         })
     }

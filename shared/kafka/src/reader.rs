@@ -145,6 +145,27 @@ impl Reader {
         Ok(())
     }
 
+    /// Returns what a consumer group has committed of this topic; a partition of which it has committed nothing is absent.
+    pub async fn committed_by(
+        &self,
+        group: &str,
+    ) -> Result<BTreeMap<Partition, Offset>, ReadError> {
+        let (connection, context) = (&self.connection, &self.context);
+        let partitions: Vec<Partition> = self.ranges.iter().map(|range| range.partition).collect();
+        let asked =
+            offsets::of_group(connection, context.clone(), group, &self.topic, &partitions).await;
+        let committed = asked.map_err(|error| {
+            let trouble = &context.trouble;
+            ReadError::Fault(format!(
+                "no answer when asked what group {group} has committed: {error}{trouble} ({connection})"
+            ))
+        })?;
+        let committed = committed.into_iter();
+        Ok(committed
+            .filter_map(|(partition, offset)| Some((partition, Offset::new(offset)?)))
+            .collect())
+    }
+
     /// Asks for the first offset of a time; −1 for a partition that has none, and for all when the question fails.
     async fn offsets_at(&self, time: Timestamp, partitions: &[Partition]) -> Vec<(Partition, i64)> {
         let wanted = NativeOffset::Offset(time.millis().max(0));

@@ -16,7 +16,7 @@ use rdkafka::producer::DefaultProducerContext;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use serde_json::{Value, json};
 
-use super::world::SharedState;
+use super::world::{SharedState, ladder};
 
 struct World {
     mock: MockCluster<'static, DefaultProducerContext>,
@@ -39,6 +39,7 @@ fn replay_on(
         from: topic("dlq"),
         to: topic("main"),
         targets: vec![topic("main")],
+        stages: ladder(),
         concurrency: NonZeroU16::new(concurrency).unwrap(),
     };
     let (broker, topics) = (

@@ -13,7 +13,8 @@ use bytes::Bytes;
 use lambda::{Clock, Deadline, Stop};
 use pipeline::headers::names;
 use pipeline::replay::{Answer, Invoker};
-use pipeline::{Coordinates, Headers, Outgoing, Record, Timestamp, Topic};
+use pipeline::stages::RetryTopic;
+use pipeline::{Coordinates, Headers, Outgoing, Record, Stages, Timestamp, Topic};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -74,6 +75,15 @@ pub(super) fn dead_letter(partition: i32, offset: i64) -> Record {
     }
 }
 
+/// Returns a ladder of one retry stage.
+pub(super) fn ladder() -> Stages {
+    let retry = RetryTopic {
+        topic: topic("retry"),
+        delay: "1h".parse().unwrap(),
+    };
+    Stages::new(topic("main"), &[retry], &[], topic("dlq")).unwrap()
+}
+
 pub(super) fn slot(record: Record) -> Slot {
     Slot::Entry(Entry::Record(record))
 }
@@ -111,6 +121,7 @@ fn function(
         from: topic("dlq"),
         to: topic("main"),
         targets: vec![topic("main"), topic("other")],
+        stages: ladder(),
         concurrency: NonZeroU16::new(4).unwrap(),
     };
     let (broker, source) = (SharedMain(Arc::clone(main)), SharedDlq(Arc::clone(dlq)));

@@ -184,3 +184,41 @@ where
     })
     .await
 }
+
+/// Returns what a consumer group has committed for each partition; −1 where it has not.
+pub(crate) async fn of_group(
+    connection: &Connection,
+    context: Context,
+    group: &str,
+    topic: &Topic,
+    partitions: &[Partition],
+) -> KafkaResult<Vec<(Partition, i64)>> {
+    if partitions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut config = config(connection);
+    // It asks on behalf of the group, joins nothing and commits nothing.
+    config
+        .set("group.id", group)
+        .set("enable.auto.commit", "false");
+    let consumer: BaseConsumer<Context> = config.create_with_context(context)?;
+    let consumer = Arc::new(Closing::new(consumer));
+    let topic = topic.clone();
+    let partitions = partitions.to_vec();
+    ask(move || {
+        let mut list = TopicPartitionList::with_capacity(partitions.len());
+        for partition in &partitions {
+            list.add_partition_offset(topic.as_str(), partition.get(), NativeOffset::Invalid)?;
+        }
+        let committed = consumer.committed_offsets(list, QUESTION)?;
+        let mut offsets = Vec::with_capacity(partitions.len());
+        for element in committed.elements() {
+            element.error()?;
+            if let Some(partition) = Partition::new(element.partition()) {
+                offsets.push((partition, element.offset().to_raw().unwrap_or(-1)));
+            }
+        }
+        Ok(offsets)
+    })
+    .await
+}

@@ -101,6 +101,13 @@ pub struct InvalidReplay {
     problems: Vec<String>,
 }
 
+impl InvalidReplay {
+    /// Names what is wrong, each problem beginning with its field.
+    pub const fn of(problems: Vec<String>) -> Self {
+        Self { problems }
+    }
+}
+
 impl fmt::Display for InvalidReplay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.problems.join("; "))

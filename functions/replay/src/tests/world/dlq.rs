@@ -88,6 +88,10 @@ impl Reading for MemoryReading {
             .collect()
     }
 
+    async fn committed_by(&self, _: &str) -> Result<BTreeMap<Partition, Offset>, SourceError> {
+        Ok(BTreeMap::new())
+    }
+
     async fn first_since(
         &mut self,
         since: Timestamp,
