@@ -20,6 +20,7 @@ mod signals;
 mod status;
 mod topics;
 mod warnings;
+mod where_is;
 
 use std::ffi::OsString;
 use std::pin::Pin;
@@ -50,6 +51,7 @@ enum Command {
     Replay(Box<replay::ReplayCommand>),
     Seed(seed::SeedCommand),
     Status(status::StatusCommand),
+    Where(where_is::WhereCommand),
 }
 
 /// Runs a command line, the program's name first, and returns the exit status: 0 done, 1 failed, 2 wrong usage.
@@ -70,6 +72,7 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>, shell: &mut Shel
         Command::Replay(command) => Box::pin(command.run(shell)),
         Command::Seed(command) => Box::pin(command.run(shell)),
         Command::Status(command) => Box::pin(command.run(shell)),
+        Command::Where(command) => Box::pin(command.run(shell)),
     };
     match end.await {
         Ok(()) => 0,

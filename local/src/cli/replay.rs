@@ -1,23 +1,24 @@
 //! `cargo local replay`.
 
-use std::pin::pin;
+mod flow;
 
 use clap::Args;
-use lambda::Stop;
-use replay::{ReplayError, Settings, SourceError};
-use tracing::instrument::WithSubscriber;
+use replay::Settings;
 
+use self::flow::Flow;
 use super::endpoints::{bucket, connection, read};
-use super::signals::told_to_stop;
-use super::warnings::Warnings;
 use super::{BrokersFlag, BucketFlags, Failure, Form, Shell};
-use crate::operator::Asked;
+use crate::invoke::Endpoint;
+use crate::invoke::endpoint::EndpointUrl;
+use crate::operator::replaying::{Asked, Here, Place, Refusal, Stood, There};
 
 /// Sends dead letters back to the main topic, as the function `replay` does.
 ///
-/// Look first: --dry-run counts what would go and publishes nothing; --plan then sends back exactly that. A real run needs a filter, a limit or --all. Topics and what is
-/// allowed come from MAIN_TOPIC, RETRY_STAGES, DLQ_TOPIC and REPLAY_TARGETS. Ctrl-C ends it with a token to go on with.
-#[derive(Args, Debug)]
+/// It looks first, as --dry-run does, shows what would go, asks, and then sends back exactly that. --yes does not ask; neither do --plan and --resume. A real run
+/// needs a filter, a limit or --all. Topics and what is allowed come from MAIN_TOPIC, RETRY_STAGES, DLQ_TOPIC and REPLAY_TARGETS. Ctrl-C ends it after what is
+/// under way, and it says how to go on. --status tells what has become of a run's payments.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct ReplayCommand {
     #[command(flatten)]
     brokers: BrokersFlag,
@@ -74,39 +75,108 @@ pub(crate) struct ReplayCommand {
     /// Goes on with an unfinished run.
     #[arg(long, value_name = "TOKEN")]
     resume: Option<String>,
+    /// Sends back without asking.
+    #[arg(long)]
+    yes: bool,
+    /// Tells which payments of a run are dead again and which still wait; the rest went through.
+    #[arg(long, value_name = "REPLAY_ID", conflicts_with_all = ["from_topic", "to_topic", "since", "until", "error_class", "error_code", "key", "original_topic", "records", "limit", "rate_per_second", "dry_run", "plan", "max_replays", "again", "all", "resume", "yes"])]
+    status: Option<String>,
+    /// Lets the function behind a Lambda endpoint do it, such as that of cargo lambda watch.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["brokers", "s3", "bucket"])]
+    invoke: Option<EndpointUrl>,
+    /// The function's name there. [default: replay]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["brokers", "s3", "bucket"])]
+    function: Option<String>,
     #[command(flatten)]
     form: Form,
 }
 
 impl ReplayCommand {
-    pub(crate) async fn run(self, shell: &mut Shell<'_>) -> Result<(), Failure> {
+    pub(crate) async fn run(mut self, shell: &mut Shell<'_>) -> Result<(), Failure> {
+        let place = self.place(shell)?;
+        let (form, yes, flags) = (self.form, self.yes, self.flags());
+        if let Some(replay_id) = self.status.take() {
+            let standing = place.standing(&replay_id).await?;
+            return Ok(shell.print(form, &Stood(standing))?);
+        }
+        // Whoever names a plan or a token has seen what it stands for.
+        let seen = self.dry_run || self.plan.is_some() || self.resume.is_some();
+        let asked = self.asked();
+        let mut flow = Flow::new(&place, shell, flags);
+        let (asked, total) = if seen || yes {
+            (asked, None)
+        } else {
+            match flow.confirm(&asked).await? {
+                Some((asked, total)) => (asked, Some(total)),
+                None => return Ok(()),
+            }
+        };
+        let replayed = flow.run(&asked, total).await?;
+        shell.print(form, &replayed)?;
+        Ok(replayed.whole()?)
+    }
+
+    /// Finds out where to run it.
+    fn place(&self, shell: &Shell<'_>) -> Result<Place, Failure> {
+        if let Some(url) = &self.invoke {
+            let function = self.function.as_deref().unwrap_or("replay");
+            return Ok(Place::There(There(Endpoint::new(url, function)?)));
+        }
+        if let Some(function) = &self.function {
+            return Err(Failure::Usage(format!(
+                "--function without --invoke would be AWS Lambda, which this command does not sign requests for; invoke it with:\n  {}",
+                self.on_aws(function)
+            )));
+        }
         let (connection, bucket, settings) =
             read(shell.env, &self.brokers, &self.bucket, |reader| {
                 let (connection, bucket) = (connection(reader), bucket(reader));
                 let settings = Settings::read(reader);
                 Some((connection?, bucket?, settings?))
             })?;
-        let form = self.form;
-        let asked = self.asked();
-        let stop = Stop::default();
-        let warnings = Warnings::default();
-        let run = asked.run(settings, connection, bucket, stop.clone());
-        let mut run = pin!(run.with_subscriber(warnings.subscriber()));
-        let ended = tokio::select! {
-            ended = &mut run => ended,
-            told = told_to_stop() => {
-                told?;
-                shell.note("stopping: what is under way ends first");
-                stop.stop();
-                run.await
-            }
+        Ok(Place::Here(Box::new(Here::new(
+            settings, connection, bucket,
+        ))))
+    }
+
+    /// Returns the command line of AWS's own tool that invokes a function with the same.
+    fn on_aws(&self, function: &str) -> String {
+        let payload = match &self.status {
+            Some(replay_id) => serde_json::json!({ "status": replay_id }).to_string(),
+            None => self.clone().asked().payload(),
         };
-        for warning in warnings.take() {
-            shell.note(format_args!("warning: {}", warning.trim()));
-        }
-        let replayed = ended.map_err(|error| failure(&error))?;
-        shell.print(form, &replayed)?;
-        Ok(replayed.whole()?)
+        let words = [
+            "aws",
+            "lambda",
+            "invoke",
+            "--function-name",
+            function,
+            "--cli-binary-format",
+            "raw-in-base64-out",
+            "--cli-read-timeout",
+            "0",
+            "--payload",
+            &payload,
+            "/dev/stdout",
+        ];
+        shell_words::join(words)
+    }
+
+    /// Returns the flags that lead to the same place once more, each after a space.
+    fn flags(&self) -> String {
+        let invoke = self.invoke.as_ref().map(ToString::to_string);
+        let flags = [
+            ("--brokers", &self.brokers.brokers),
+            ("--s3", &self.bucket.s3),
+            ("--bucket", &self.bucket.bucket),
+            ("--invoke", &invoke),
+            ("--function", &self.function),
+        ];
+        let given = flags.iter().filter_map(|(name, value)| {
+            let value = value.as_deref()?;
+            Some(format!(" {name} {}", shell_words::quote(value)))
+        });
+        given.collect()
     }
 
     /// Returns the payload that the function would be invoked with.
@@ -132,13 +202,11 @@ impl ReplayCommand {
     }
 }
 
-fn failure(error: &ReplayError) -> Failure {
-    let told = format!("{}: {error}", error.error_type());
-    match error {
-        ReplayError::Invalid(_) => Failure::Usage(told),
-        ReplayError::Source(SourceError::NoSuchTopic(_) | SourceError::Fault(_))
-        | ReplayError::Busy { .. }
-        | ReplayError::Plan(_)
-        | ReplayError::Store(_) => Failure::Failed(anyhow::anyhow!(told)),
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Wrong(why) => Self::Usage(why),
+            Refusal::Failed(error) => Self::Failed(error),
+        }
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use aws::Bucket;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use pipeline::replay::selection::Told;
-use pipeline::{Coordinates, ErrorClass, ErrorCode, Incident, Timestamp};
+use pipeline::{Coordinates, ErrorClass, ErrorCode, Incident, Timestamp, Topic};
 use serde::Serialize;
 
 use super::table::{or_dash, table};
@@ -26,8 +26,16 @@ pub struct Filter {
     pub class: Option<Told<ErrorClass>>,
     /// Of this code.
     pub code: Option<Told<ErrorCode>>,
+    /// First read from this topic.
+    pub original_topic: Option<Topic>,
+    /// Dead in this topic.
+    pub dlq_topic: Option<Topic>,
+    /// With this key, as the incident tells it: as text, or in base64.
+    pub key: Option<String>,
     /// Dead since this time.
     pub since: Option<Timestamp>,
+    /// Dead before this time.
+    pub until: Option<Timestamp>,
     /// At most so many.
     pub limit: Option<usize>,
 }
@@ -64,6 +72,18 @@ enum Read {
 impl IncidentList {
     /// Finds incidents; reads no more objects than it needs.
     pub async fn find(bucket: &Bucket, filter: &Filter) -> anyhow::Result<Self> {
+        let mut incidents = Vec::new();
+        let list = Self::walk(bucket, filter, |found| incidents.push(found)).await?;
+        Ok(Self { incidents, ..list })
+    }
+
+    /// Hands over incidents one by one, the newest first, and keeps none of them.
+    pub(super) async fn walk(
+        bucket: &Bucket,
+        filter: &Filter,
+        mut take: impl FnMut(Found),
+    ) -> anyhow::Result<Self> {
+        let mut taken = 0;
         let listed = bucket.list(PREFIX).await?;
         let mut keys: Vec<String> = listed.into_iter().map(|object| object.key).collect();
         keys.retain(|key| filter.may_want(key));
@@ -74,11 +94,14 @@ impl IncidentList {
         while let Some(read) = reads.try_next().await? {
             match read {
                 Read::Incident(found) if !filter.wants(&found.incident) => {}
-                Read::Incident(_) if Some(list.incidents.len()) == filter.limit => {
+                Read::Incident(_) if Some(taken) == filter.limit => {
                     list.more = true;
                     break;
                 }
-                Read::Incident(found) => list.incidents.push(*found),
+                Read::Incident(found) => {
+                    taken = taken.saturating_add(1);
+                    take(*found);
+                }
                 Read::Unreadable(key) => list.unreadable.push(key),
                 Read::Gone => {}
             }
@@ -129,13 +152,20 @@ impl Filter {
         let of_class = self
             .class
             .is_none_or(|class| class_of(key).is_none_or(|named| named == class.as_str()));
-        let since = self.since.and_then(Timestamp::to_rfc3339);
+        let day_of = |time: Timestamp| time.to_rfc3339()?.get(..10).map(str::to_owned);
         let day = part_of(key, "dt=").filter(|day| *day != "unknown");
-        let of_time = match (since, day) {
-            (Some(since), Some(day)) => day >= since.get(..10).unwrap_or_default(),
-            (Some(_) | None, None) | (None, Some(_)) => true,
-        };
-        of_class && of_time
+        let of_time = day.is_none_or(|day| {
+            let since = self.since.and_then(day_of);
+            let until = self.until.and_then(day_of);
+            since.is_none_or(|since| day >= since.as_str())
+                && until.is_none_or(|until| day <= until.as_str())
+        });
+        // A spilled record's object is named after another topic.
+        let of_topic = self.dlq_topic.as_ref().is_none_or(|topic| {
+            let name = key.rsplit('/').next().unwrap_or_default();
+            name.starts_with(&format!("{topic}-"))
+        });
+        of_class && of_time && of_topic
     }
 
     fn wants(&self, incident: &Incident) -> bool {
@@ -143,10 +173,26 @@ impl Filter {
         let code = Told::code_of(incident.error_code.as_deref().unwrap_or_default());
         self.class.is_none_or(|wanted| wanted == class)
             && self.code.is_none_or(|wanted| wanted == code)
+            && is(
+                self.original_topic.as_ref(),
+                incident.original_topic.as_ref(),
+            )
+            && is(self.dlq_topic.as_ref(), incident.dlq_topic.as_ref())
+            && self.key.as_ref().is_none_or(|wanted| {
+                incident.key.as_ref() == Some(wanted)
+                    || incident.key_base64.as_ref() == Some(wanted)
+            })
             && self
                 .since
                 .is_none_or(|since| time_of(incident).is_some_and(|time| time >= since))
+            && self
+                .until
+                .is_none_or(|until| time_of(incident).is_some_and(|time| time < until))
     }
+}
+
+fn is(wanted: Option<&Topic>, told: Option<&String>) -> bool {
+    wanted.is_none_or(|wanted| told.is_some_and(|told| told == wanted.as_str()))
 }
 
 /// Returns the class that a key names.
@@ -165,7 +211,7 @@ fn millis_of(key: &str) -> Option<i64> {
 }
 
 /// Returns when the record died; a spilled one has no time in the dead-letter topic.
-fn time_of(incident: &Incident) -> Option<Timestamp> {
+pub(super) fn time_of(incident: &Incident) -> Option<Timestamp> {
     let text = incident.dlq_record_time.as_deref();
     Timestamp::from_rfc3339(text.or(incident.error_timestamp.as_deref())?)
 }

@@ -39,6 +39,19 @@ pub(super) fn plain(text: &str) -> String {
     shown
 }
 
+/// Writes a whole text, lines and tabs as they are, and whatever else a terminal would obey visibly.
+pub(super) fn harmless(text: &str) -> String {
+    let mut shown = String::new();
+    for character in text.chars() {
+        if is_harmless(character) || matches!(character, '\n' | '\t') {
+            shown.push(character);
+        } else {
+            shown.extend(character.escape_unicode());
+        }
+    }
+    shown
+}
+
 /// Tells whether a character shows as itself and moves nothing else: marks that turn the direction of writing do.
 fn is_harmless(character: char) -> bool {
     let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

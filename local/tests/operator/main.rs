@@ -11,6 +11,14 @@ mod real_kafka;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod replay_asks;
+#[cfg(test)]
+mod replay_elsewhere;
+#[cfg(test)]
+mod replay_status;
+#[cfg(test)]
 mod seed;
 #[cfg(test)]
 mod status;
+#[cfg(test)]
+mod where_is;

@@ -10,6 +10,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, LADDER, MAIN, topic};
+use crate::replay_status::check_standing;
 use crate::status::{commit, stage};
 
 /// Brings Kafka; `None` where it cannot be had, which is an error in CI.
@@ -91,6 +92,7 @@ async fn a_pipeline_is_seeded_watched_replayed_and_cleaned_away() {
     let since = [
         "replay",
         "--json",
+        "--yes",
         "--since",
         "1h",
         "--error-class",
@@ -135,6 +137,7 @@ async fn a_pipeline_is_seeded_watched_replayed_and_cleaned_away() {
         ["absent"; 5]
     );
     with_orders(&bench).await;
+    after_a_replay(&bench).await;
     server.stop().await;
 }
 
@@ -173,4 +176,33 @@ async fn with_orders(bench: &Bench) {
     let delete = ["topics", "delete", "--orders", "--json"];
     let told = bench.run(&delete).await.check(0, &[]).json();
     assert_eq!(changes(&told["topics"]), ["absent"; 7]);
+}
+
+/// A run's payments are accounted for, and one of them is found.
+async fn after_a_replay(bench: &Bench) {
+    let create = ["topics", "create", "--partitions", "2"];
+    bench.run(&create).await.check(0, &[]);
+    check_standing(bench).await;
+    let told = bench.run(&["where", "a", "--json"]).await;
+    let told = told.check(0, &[]).json();
+    let answer = told["answer"].as_str().unwrap();
+    assert!(answer.starts_with("dead in brew.payments.dlq/"), "{told}");
+    let stages = told["sightings"].as_array().unwrap().iter();
+    let stages: Vec<&str> = stages
+        .map(|sighting| sighting["stage"].as_str().unwrap())
+        .collect();
+    assert_eq!(stages, ["dlq", "main", "retry 30s", "dlq"]);
+
+    // The topic is made anew, and what its offsets meant is not what they mean now.
+    let incident = told["incidents"][0]["object"].as_str().unwrap();
+    let show = ["incidents", "--json", "--payload", "--show", incident];
+    let shown = bench.run(&show).await.check(0, &[]).json();
+    assert_eq!(shown["payload"]["text"], "{}");
+    bench.run(&["topics", "delete"]).await.check(0, &[]);
+    bench.run(&create).await.check(0, &[]);
+    bench.run(&show).await.check(1, &["the record is gone"]);
+    let letters = ["f", "g", "h", "i", "j", "k", "l", "m", "n", "o"];
+    let letters = letters.map(|key| (key, "transient", "provider.timeout"));
+    bench.dead_letters(&letters).await;
+    bench.run(&show).await.check(1, &["the record is gone"]);
 }

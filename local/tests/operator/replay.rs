@@ -34,7 +34,8 @@ async fn a_dry_run_counts_and_the_real_run_sends_back_just_that() {
     assert_eq!(told["complete"], true);
     assert!(bench.records(MAIN).await.is_empty());
 
-    let told = bench.run(&dry[..4]).await.check(0, &[]).json();
+    let real = [&dry[..4], &["--yes"]].concat();
+    let told = bench.run(&real).await.check(0, &[]).json();
     assert_eq!(
         (&told["matched"], &told["published"]),
         (&json!(3), &json!(3))
@@ -77,7 +78,9 @@ async fn every_filter_reaches_the_function() {
 #[tokio::test]
 async fn a_limit_ends_with_a_token_that_goes_on() {
     let bench = four().await;
-    let told = bench.run(&["replay", "--json", "--limit", "3"]).await;
+    let told = bench
+        .run(&["replay", "--json", "--yes", "--limit", "3"])
+        .await;
     let told = told.check(0, &[]).json();
     assert_eq!(
         (&told["published"], &told["stopped"]),
@@ -100,7 +103,7 @@ async fn the_table_shows_counts_and_the_token_whole() {
         "(dry run)",
         "to publish",
         "no (limit)",
-        "go on with: --resume ",
+        "go on with: cargo local replay --resume ",
     ] {
         assert!(out.contains(word), "{word}: {out}");
     }
@@ -112,11 +115,11 @@ async fn the_table_shows_counts_and_the_token_whole() {
 async fn nothing_is_replayed_unless_something_is_selected() {
     let bench = four().await;
     bench
-        .run(&["replay"])
+        .run(&["replay", "--yes"])
         .await
         .check(2, &["InvalidReplay", "all is not true"]);
     assert!(bench.records(MAIN).await.is_empty());
-    let told = bench.run(&["replay", "--all", "--json"]).await;
+    let told = bench.run(&["replay", "--yes", "--all", "--json"]).await;
     assert_eq!(told.check(0, &[]).json()["published"], 4);
 }
 
@@ -124,7 +127,9 @@ async fn nothing_is_replayed_unless_something_is_selected() {
 async fn wrong_fields_are_refused_in_the_function_s_own_words() {
     let bench = four().await;
     let check = async |line: &[&str], words: &[&str]| {
-        let ran = bench.run(&[&["replay", "--json"], line].concat()).await;
+        let ran = bench
+            .run(&[&["replay", "--json", "--yes"], line].concat())
+            .await;
         ran.check(2, words);
         assert_eq!(ran.out, "");
     };
@@ -157,7 +162,7 @@ async fn wrong_fields_are_refused_in_the_function_s_own_words() {
     check(&["--resume", "x"], &["resume is no token"]).await;
     check(&["--records", "x"], &["records has 1 of 1"]).await;
     check(&["--unknown"], &["--unknown"]).await;
-    run(&[], None, &["replay", "--all"])
+    run(&[], None, &["replay", "--yes", "--all"])
         .await
         .check(2, &["KAFKA_BROKERS"]);
     assert!(bench.records(MAIN).await.is_empty());
@@ -171,7 +176,9 @@ async fn a_dead_letter_that_the_broker_refuses_is_named_and_a_failure() {
         cluster.request_errors(RDKafkaApiKey::Produce, &[too_large; 2]);
     };
     bench.embedded.as_ref().unwrap().with(refusals).unwrap();
-    let ran = bench.run(&["replay", "--json", "--key", "a"]).await;
+    let ran = bench
+        .run(&["replay", "--json", "--yes", "--key", "a"])
+        .await;
     ran.check(
         1,
         &[
@@ -190,12 +197,15 @@ async fn a_dead_letter_that_the_broker_refuses_is_named_and_a_failure() {
 #[tokio::test]
 async fn a_topic_that_is_not_there_is_named() {
     let bench = Bench::with(&[MAIN]).await;
-    bench.run(&["replay", "--all"]).await.check(1, &[DLQ]);
+    bench
+        .run(&["replay", "--yes", "--all"])
+        .await
+        .check(1, &[DLQ]);
 }
 
 #[tokio::test]
 async fn brokers_that_are_away_are_named_in_time() {
-    let ran = check_brokers_away(&["replay", "--all", "--json"]).await;
+    let ran = check_brokers_away(&["replay", "--yes", "--all", "--json"]).await;
     assert_eq!(ran.out, "");
 }
 
@@ -212,16 +222,25 @@ async fn a_plan_sends_back_what_was_seen_and_a_second_run_what_is_missing() {
     let told = bench.run(&dry).await.check(0, &[]).json();
     let plan = told["plan"].as_str().unwrap();
     let shown = bench.run(&["replay", "--dry-run", "--all"]).await;
-    assert!(shown.out.contains("send back exactly these with: --plan "));
+    assert!(
+        shown
+            .out
+            .contains("send back exactly these with: cargo local replay --plan ")
+    );
     let told = bench
         .run(&["replay", "--json", "--plan", plan])
         .await
         .json();
     assert_eq!(told["published"], 3);
-    let rest = bench.run(&["replay", "--json", "--all"]).await.json();
+    let rest = bench
+        .run(&["replay", "--json", "--yes", "--all"])
+        .await
+        .json();
     let skipped = &rest["skipped"]["already-replayed"];
     assert_eq!((&rest["published"], skipped), (&json!(1), &json!(3)));
-    let again = bench.run(&["replay", "--json", "--all", "--again"]).await;
+    let again = bench
+        .run(&["replay", "--json", "--yes", "--all", "--again"])
+        .await;
     assert_eq!(again.json()["published"], 4);
 }
 
