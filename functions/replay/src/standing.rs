@@ -222,3 +222,32 @@ async fn read_run<S: Store>(store: &S, replay_id: &str) -> Result<RunRecord, Rep
     let run = RunRecord::read(&object.body);
     Ok(run.ok_or_else(|| StoreFault(format!("{key} is no record of a run")))?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(payload: &str, expected: Result<Option<&str>, &str>) {
+        match (asked(payload), expected) {
+            (Ok(asked), Ok(expected)) => assert_eq!(asked.as_deref(), expected, "{payload}"),
+            (Err(error), Err(named)) => assert!(error.to_string().contains(named), "{error}"),
+            (asked, _) => panic!("{payload}: {asked:?}"),
+        }
+    }
+
+    #[test]
+    fn only_a_status_alone_asks_how_a_run_stands() {
+        check(r#"{"status":"run-1"}"#, Ok(Some("run-1")));
+        for other in ["{}", "[]", "no JSON", r#"{"all":true}"#] {
+            check(other, Ok(None));
+        }
+        check(
+            r#"{"status":"run-1","all":true}"#,
+            Err("all cannot stand beside status"),
+        );
+        for id in ["7", "null", r#""""#, r#""a/b""#, r#""..""#] {
+            let payload = format!(r#"{{"status":{id}}}"#);
+            check(&payload, Err("status is not the replay_id"));
+        }
+    }
+}
