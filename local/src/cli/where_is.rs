@@ -6,6 +6,7 @@ use pipeline::Timestamp;
 use pipeline::replay::moment::moment;
 
 use super::endpoints::{bucket_if_named, connection, read};
+use super::status::all_well;
 use super::{BrokersFlag, BucketFlags, Failure, Form, Shell};
 use crate::operator::whereabouts::{Provider, Search, find};
 
@@ -53,7 +54,7 @@ impl WhereCommand {
         if provider.is_none() {
             shell.note("the provider is not asked: no address is named (--gateway or GATEWAY_URL)");
         }
-        let found = find(&Search {
+        let (found, faults) = find(&Search {
             payment: &self.payment,
             stages: &stages,
             connection: &connection,
@@ -62,7 +63,8 @@ impl WhereCommand {
             since: self.since,
         })
         .await?;
-        Ok(shell.print(self.form, &found)?)
+        shell.print(self.form, &found)?;
+        all_well(&faults)
     }
 }
 

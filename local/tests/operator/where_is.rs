@@ -132,6 +132,10 @@ async fn the_provider_has_the_first_word() {
         .run(&["where", "k-7", "--gateway", "http://127.0.0.1:1"])
         .await;
     ran.check(1, &["no answer from the provider at http://127.0.0.1:1/"]);
+    assert_eq!(
+        ran.out, "in no topic\n",
+        "what is known is told all the same"
+    );
 }
 
 async fn reqwest_post(url: &str, body: &'static str) -> reqwest::StatusCode {

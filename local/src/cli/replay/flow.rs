@@ -1,11 +1,12 @@
 //! A replay from the question whether to do it to its end.
 
+use std::fmt::Write;
 use std::io::{self, IsTerminal};
 use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use tracing::instrument::WithSubscriber;
 
 use crate::cli::signals::Stops;
@@ -168,15 +169,19 @@ fn bar(total: Option<u64>) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (
             ProgressBar::with_draw_target(Some(total), target),
-            "{bar:30} {pos}/{len}  {per_sec}  {eta} left",
+            "{bar:30} {pos}/{len}  {rate}  {eta} left",
         ),
         None => (
             ProgressBar::with_draw_target(None, target),
-            "{spinner} {pos} sent  {per_sec}  {elapsed}",
+            "{spinner} {pos} sent  {rate}  {elapsed}",
         ),
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+        bar.set_style(
+            style.with_key("rate", |state: &ProgressState, text: &mut dyn Write| {
+                write!(text, "{:.1}/s", state.per_sec()).ok();
+            }),
+        );
     }
     bar.enable_steady_tick(BEAT);
     bar

@@ -32,7 +32,10 @@ impl fmt::Display for Stood {
                     dead.from.clone(),
                     or_dash(dead.at.as_ref()),
                     or_dash(dead.error_code.as_ref()),
-                    or_dash(dead.incident.as_ref()),
+                    match dead.incident {
+                        Some(_) => "yes".to_owned(),
+                        None => "not yet".to_owned(),
+                    },
                 ]
             });
             let heading = ["dead again", "was", "is", "code", "incident"];

@@ -46,7 +46,10 @@ pub struct Search<'a> {
 }
 
 /// Finds a payment; holds no more than a part of one topic at a time.
-pub async fn find(search: &Search<'_>) -> anyhow::Result<Whereabouts> {
+///
+/// Fails when the topics cannot be read. That the bucket or the provider is away is told beside what was found.
+pub async fn find(search: &Search<'_>) -> anyhow::Result<(Whereabouts, Vec<anyhow::Error>)> {
+    let mut faults = Vec::new();
     let mut found = Whereabouts {
         payment: search.payment.to_owned(),
         answer: String::new(),
@@ -66,13 +69,15 @@ pub async fn find(search: &Search<'_>) -> anyhow::Result<Whereabouts> {
         (one.written, &one.stage, &one.at).cmp(&(other.written, &other.stage, &other.at))
     });
     if let Some(bucket) = search.bucket {
-        found.incidents = Some(search.incidents(bucket, &found.sightings).await?);
+        let incidents = search.incidents(bucket, &found.sightings).await;
+        found.incidents = incidents.map_err(|error| faults.push(error)).ok();
     }
     if let Some(provider) = search.provider {
-        found.provider = Some(provider.ask(search.payment).await?);
+        let said = provider.ask(search.payment).await;
+        found.provider = said.map_err(|error| faults.push(error)).ok();
     }
     found.answer = sentence(&found, SystemClock.now());
-    Ok(found)
+    Ok((found, faults))
 }
 
 impl Search<'_> {
