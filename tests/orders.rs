@@ -3,79 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use local::function::{Function, FunctionSettings};
+use local::function::Function;
 use local::mapping::{Answers, Portion, Progress, Redelivery};
 use pipeline::{Record, Topic};
 use serde_json::{Value, json};
 
 use crate::harness::binaries;
 use crate::harness::cluster::{Cluster, Seed};
+use crate::harness::emulator::Emulator;
 use crate::harness::event::{Sent, event, handed_back};
 use crate::harness::ladder::Ladder;
+use crate::harness::orders::{BEHIND_IT, POISON, POISON_AT, order, send, settings, ten, world};
 use crate::harness::world::{Mapped, World, answered};
 use crate::harness::{is, now_ms, until};
 
 /// How long anything may take on a machine that does much else.
 const PATIENCE: Duration = Duration::from_mins(1);
-
-/// The order that no handler can read.
-const POISON: &[u8] = b"this is no order";
-
-/// At which offset it lies, among ten; the order at offset 6 has the same key.
-const POISON_AT: i64 = 3;
-const BEHIND_IT: i64 = 6;
-
-/// Makes the topics of an orders pipeline, with one partition each so that all orders come in one batch.
-///
-/// A ladder without retry topics has the two of them: its main topic is that of the orders.
-async fn world(cluster: Cluster, dlq: &[(&str, &str)]) -> World {
-    let ladder = Ladder::with_delays(&[]);
-    cluster.create(&ladder.main, 1, &[]).await;
-    cluster.create(&ladder.dlq, 1, dlq).await;
-    World::bare(cluster, ladder, "http://127.0.0.1:1").await
-}
-
-fn settings(world: &World, more: &[(&str, &str)]) -> FunctionSettings {
-    let topics = [
-        ("ORDERS_TOPIC", world.ladder.main.as_str()),
-        ("ORDERS_DLQ_TOPIC", world.ladder.dlq.as_str()),
-    ];
-    let more = [&topics, more].concat();
-    let settings = world.settings("orders", binaries::orders(), &more);
-    settings.with_concurrency(std::num::NonZeroUsize::MIN)
-}
-
-fn order(nth: i64) -> Vec<u8> {
-    let order = json!({"order_id": format!("o-{nth}"), "lines": [{"sku": "tea", "count": nth}]});
-    order.to_string().into_bytes()
-}
-
-/// Returns the key and value of each of ten orders.
-fn ten() -> Vec<(String, Vec<u8>)> {
-    let orders = (0..10).map(|nth| {
-        let key = if nth == BEHIND_IT { POISON_AT } else { nth };
-        let value = if nth == POISON_AT {
-            POISON.to_vec()
-        } else {
-            order(nth)
-        };
-        (format!("k-{key}"), value)
-    });
-    orders.collect()
-}
-
-async fn send(world: &World, orders: &[(String, Vec<u8>)]) {
-    let seeds: Vec<Seed<'_>> = orders
-        .iter()
-        .map(|(key, value)| Seed {
-            key: Some(key.as_bytes()),
-            value: Some(value),
-            headers: &[("traceparent", Some(b"00-ab")), ("retry.count", Some(b"7"))],
-            ..Seed::default()
-        })
-        .collect();
-    world.cluster.produce(&world.ladder.main, &seeds).await;
-}
 
 /// Returns the offset from which the orders' group would go on.
 async fn committed(world: &World) -> Option<i64> {
@@ -314,6 +257,44 @@ async fn an_order_that_aborts_its_process_every_time_is_dead_lettered_as_crashed
     assert_eq!(told, [["3", "json"], ["7", "crashed"]]);
     let invocations = mapped.invocations();
     assert!(invocations <= 10, "{invocations}");
+}
+
+/// The template's own pipeline, as its users run it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_template_runs_the_orders_pipeline_when_it_is_asked_to() {
+    let ladder = Ladder::with_delays(&["30s", "5m", "1h"]);
+    let world = World::new(Cluster::embedded(), ladder, "http://127.0.0.1:1").await;
+    let main = format!("{}.orders", world.ladder.main);
+    let [orders, dead]: [Topic; 2] =
+        [&main, &format!("{main}.dlq")].map(|name| name.parse().unwrap());
+    world.cluster.create(&orders, 1, &[]).await;
+    world.cluster.create(&dead, 1, &[]).await;
+    let seeds: Vec<Vec<u8>> = ten().into_iter().map(|(_, value)| value).collect();
+    let seeds: Vec<Seed<'_>> = seeds
+        .iter()
+        .map(|value| Seed {
+            value: Some(value),
+            ..Seed::default()
+        })
+        .collect();
+    world.cluster.produce(&orders, &seeds).await;
+    let topics = [
+        format!("OrdersTopic={orders}"),
+        format!("OrdersDlqTopic={dead}"),
+    ];
+    let mut more = vec!["--until-idle", "3s", "--parameter", "WithOrders=true"];
+    more.extend(topics.iter().flat_map(|topic| ["--parameter", topic]));
+    let ended = Emulator::start(&world, &more).ended(PATIENCE * 2).await;
+    let ended = ended.well();
+    let group = format!("orders.{orders}");
+    let committed = world.cluster.committed(&group, &orders, 1).await;
+    assert_eq!(committed, [(0, Some(10))], "{}", ended.notes);
+    let dead = world.cluster.records(&dead).await;
+    assert_eq!(dead.len(), 1);
+    assert_eq!(dead[0].headers.text("original.offset"), Some("3"));
+    let incidents = world.store.incidents().await;
+    assert_eq!(incidents.len(), 1);
+    assert_eq!(incidents[0]["previous_topic"], json!(main));
 }
 
 /// One function of one sandbox that is invoked by hand.

@@ -8,6 +8,7 @@ pub(crate) mod event;
 pub(crate) mod gateway;
 pub(crate) mod gathered;
 pub(crate) mod ladder;
+pub(crate) mod orders;
 pub(crate) mod payment;
 pub(crate) mod store;
 pub(crate) mod world;
