@@ -143,8 +143,14 @@ async fn the_count_outlives_a_dead_letter_topic_that_is_away_for_hours() {
     let world = World::of_orders(Report);
     world.seen.weather("orders.dlq", Weather::Away);
     let records = [("orders-0", 1, 0, None, "permanent")];
+    for _ in 0..2 {
+        world.invoke(MINUTE, &records).await.unwrap();
+    }
     while world.clock.passed_ms() < 3 * 3_600_000 {
+        let started = world.clock.passed_ms();
         world.invoke(900, &records).await.unwrap();
+        let took = world.clock.passed_ms() - started;
+        assert!(took >= 5_000, "it was not tried to dead-letter it");
     }
     world.seen.weather("orders.dlq", Weather::Takes(5));
     assert_eq!(until_done(&world, &records).await.len(), 1);
@@ -288,4 +294,15 @@ async fn an_entry_that_is_no_record_is_dead_lettered_at_once_and_its_neighbours_
         .map(|dead| dead.headers.text("dlq-reason"))
         .collect();
     assert_eq!(reasons, [Some("json"), Some("json")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_that_does_not_come_again_for_an_hour_starts_from_zero() {
+    let world = World::of_orders(Report);
+    let records = [("orders-0", 1, 0, None, "permanent")];
+    for _ in 0..2 {
+        assert_eq!(world.invoke(MINUTE, &records).await.unwrap().len(), 1);
+    }
+    tokio::time::sleep(std::time::Duration::from_hours(1)).await;
+    assert_eq!(until_done(&world, &records).await.len(), 3);
 }
