@@ -2,6 +2,7 @@
 
 mod flow;
 
+use aws::Sdk;
 use clap::Args;
 use replay::Settings;
 
@@ -84,7 +85,7 @@ pub(crate) struct ReplayCommand {
     /// Lets the function behind a Lambda endpoint do it, such as that of cargo lambda watch.
     #[arg(long, value_name = "URL", conflicts_with_all = ["brokers", "s3", "bucket"])]
     invoke: Option<EndpointUrl>,
-    /// The function's name there. [default: replay]
+    /// The function's name there; without --invoke, a function on AWS Lambda. [default: replay]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["brokers", "s3", "bucket"])]
     function: Option<String>,
     #[command(flatten)]
@@ -93,7 +94,7 @@ pub(crate) struct ReplayCommand {
 
 impl ReplayCommand {
     pub(crate) async fn run(mut self, shell: &mut Shell<'_>) -> Result<(), Failure> {
-        let place = self.place(shell)?;
+        let place = self.place(shell).await?;
         let (form, yes, flags) = (self.form, self.yes, self.flags());
         if let Some(replay_id) = self.status.take() {
             let standing = place.standing(&replay_id).await?;
@@ -117,16 +118,25 @@ impl ReplayCommand {
     }
 
     /// Finds out where to run it.
-    fn place(&self, shell: &Shell<'_>) -> Result<Place, Failure> {
+    async fn place(&self, shell: &Shell<'_>) -> Result<Place, Failure> {
         if let Some(url) = &self.invoke {
             let function = self.function.as_deref().unwrap_or("replay");
             return Ok(Place::There(There(Endpoint::new(url, function)?)));
         }
         if let Some(function) = &self.function {
-            return Err(Failure::Usage(format!(
-                "--function without --invoke would be AWS Lambda, which this command does not sign requests for; invoke it with:\n  {}",
-                self.on_aws(function)
-            )));
+            let sdk = Sdk::new(None);
+            let url = match (shell.env)("AWS_ENDPOINT_URL_LAMBDA") {
+                Some(url) => url,
+                None => match sdk.region().await {
+                    Some(region) => format!("https://lambda.{region}.amazonaws.com"),
+                    None => return Err(Failure::Usage("--function without --invoke is AWS Lambda, but no region is set: AWS_REGION, or one in the profile".to_owned())),
+                },
+            };
+            let url: EndpointUrl = url
+                .parse()
+                .map_err(|error| Failure::Usage(format!("AWS_ENDPOINT_URL_LAMBDA: {error}")))?;
+            let endpoint = Endpoint::new(&url, function)?.signed_by(sdk);
+            return Ok(Place::There(There(endpoint)));
         }
         let (connection, bucket, settings) =
             read(shell.env, &self.brokers, &self.bucket, |reader| {
@@ -137,29 +147,6 @@ impl ReplayCommand {
         Ok(Place::Here(Box::new(Here::new(
             settings, connection, bucket,
         ))))
-    }
-
-    /// Returns the command line of AWS's own tool that invokes a function with the same.
-    fn on_aws(&self, function: &str) -> String {
-        let payload = match &self.status {
-            Some(replay_id) => serde_json::json!({ "status": replay_id }).to_string(),
-            None => self.clone().asked().payload(),
-        };
-        let words = [
-            "aws",
-            "lambda",
-            "invoke",
-            "--function-name",
-            function,
-            "--cli-binary-format",
-            "raw-in-base64-out",
-            "--cli-read-timeout",
-            "0",
-            "--payload",
-            &payload,
-            "/dev/stdout",
-        ];
-        shell_words::join(words)
     }
 
     /// Returns the flags that lead to the same place once more, each after a space.

@@ -8,7 +8,9 @@ mod url;
 use std::time::Duration;
 
 use anyhow::Context;
+use aws::Sdk;
 use bytes::Bytes;
+use lambda::{Clock, SystemClock};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, redirect, retry};
 
@@ -31,6 +33,7 @@ const LIMIT: Duration = Duration::from_mins(16);
 pub struct Endpoint {
     client: Client,
     address: reqwest::Url,
+    signer: Option<Sdk>,
     limit: Duration,
 }
 
@@ -60,8 +63,15 @@ impl Endpoint {
                 .build()
                 .context("cannot make the client of the endpoint")?,
             address: url.invocations(function),
+            signer: None,
             limit: LIMIT,
         })
+    }
+
+    /// Signs every invocation, as AWS Lambda itself wants it.
+    pub fn signed_by(mut self, signer: Sdk) -> Self {
+        self.signer = Some(signer);
+        self
     }
 
     /// Sets how long an invocation may take.
@@ -76,12 +86,29 @@ impl Endpoint {
     }
 
     async fn post(&self, event: Bytes) -> Outcome {
-        let request = self
-            .client
-            .post(self.address.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .header("x-amz-invocation-type", "RequestResponse")
-            .body(event);
+        let headers = [
+            (CONTENT_TYPE.as_str(), "application/json"),
+            ("x-amz-invocation-type", "RequestResponse"),
+        ];
+        let mut request = self.client.post(self.address.clone());
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        if let Some(signer) = &self.signer {
+            let now = SystemClock.now();
+            let signature = signer
+                .sign_post("lambda", self.address.as_str(), &headers, &event, now)
+                .await;
+            match signature {
+                Ok(added) => {
+                    for (name, value) in added {
+                        request = request.header(name, value);
+                    }
+                }
+                Err(error) => return Outcome::Failed(Fault::Endpoint(error.to_string())),
+            }
+        }
+        let request = request.body(event);
         match request.send().await {
             Ok(response) => Received::read(response)
                 .await

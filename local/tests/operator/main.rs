@@ -15,6 +15,8 @@ mod replay_asks;
 #[cfg(test)]
 mod replay_elsewhere;
 #[cfg(test)]
+mod replay_on_aws;
+#[cfg(test)]
 mod replay_status;
 #[cfg(test)]
 mod seed;

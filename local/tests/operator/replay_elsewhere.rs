@@ -204,22 +204,7 @@ async fn a_status_is_asked_of_the_function_too() {
 }
 
 #[tokio::test]
-async fn aws_itself_is_refused_with_the_command_that_invokes_it() {
-    let line = [
-        "replay",
-        "--function",
-        "brew-replay",
-        "--all",
-        "--key",
-        "it's",
-    ];
-    run(&[], None, &line).await.check(
-        2,
-        &[
-            "aws lambda invoke --function-name brew-replay",
-            r#"--payload '{"all":true,"key":"it'\''s"}'"#,
-        ],
-    );
+async fn a_function_elsewhere_has_brokers_and_a_bucket_of_its_own() {
     for beside in ["--brokers", "--s3", "--bucket"] {
         let line = ["replay", "--invoke", "http://127.0.0.1:1", beside, "x"];
         run(&[], None, &line).await.check(2, &[beside, "--invoke"]);

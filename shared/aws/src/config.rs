@@ -119,6 +119,12 @@ impl Sdk {
         Ok(variables)
     }
 
+    /// Returns the region that is set, if one is.
+    pub async fn region(&self) -> Option<String> {
+        let region = self.config().await.region()?;
+        Some(region.as_ref().to_owned())
+    }
+
     /// Returns the configuration.
     pub(crate) async fn config(&self) -> &SdkConfig {
         self.0.loaded.get_or_init(|| self.0.load()).await
@@ -173,7 +179,7 @@ impl Loading {
 pub struct CredentialsError(String);
 
 /// Returns the innermost cause, which says what really happened.
-fn root_of(error: &dyn std::error::Error) -> String {
+pub(crate) fn root_of(error: &dyn std::error::Error) -> String {
     let mut root = error;
     while let Some(source) = root.source() {
         root = source;

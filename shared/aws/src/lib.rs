@@ -6,7 +6,9 @@ pub mod bucket;
 pub mod config;
 mod fault;
 pub mod secrets;
+pub mod signing;
 
 pub use bucket::{Bucket, BucketName, Listed, Object, Swap};
 pub use config::{CredentialsError, Endpoint, Keys, Limits, Sdk};
 pub use secrets::{Secret, SecretFault};
+pub use signing::SigningError;
