@@ -50,7 +50,8 @@ impl ConsumerContext for Changes {
                 .and_then(|pins| consumer.assign(list).map(|()| pins).map_err(Into::into));
             placed.map_or_else(
                 |error| {
-                    consumer.unassign().ok();
+                    // The client waits for some assignment before it can join again.
+                    consumer.assign(&TopicPartitionList::new()).ok();
                     Change::Unplaced(error)
                 },
                 |pins| Change::Assigned(partitions(list), pins),

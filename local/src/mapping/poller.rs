@@ -1,20 +1,17 @@
 //! The loop of a mapping.
 
-use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use lambda::{Clock, SystemClock};
-use pipeline::{Coordinates, Offset, Partition};
+use pipeline::{Offset, Partition};
 use rdkafka::consumer::StreamConsumer;
 use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::answer::Answer;
@@ -22,13 +19,15 @@ use super::backlog::{Backlog, Fetching, Moment};
 use super::batch::{Batch, Resolution};
 use super::commits::{Commits, Sent};
 use super::consumer::{AFTER_TROUBLE, Change, Changes, Member, set_fetching, subscribe};
+use super::invocations::{Ended, Invocations};
 use super::progress::{BatchVerdict, Discard, Portion, Progress, Report};
+use super::reporter::Reporter;
 use super::rules::Rules;
 use super::settings::{Answers, MappingSettings};
-use super::standing::{InFlight, Standing};
+use super::standing::Standing;
 use super::watermarks::Watermarks;
 use crate::event::EventRecord;
-use crate::invoke::{Fault, Invoke, Outcome};
+use crate::invoke::{Invoke, Outcome};
 
 /// How often the assignment is looked at while nothing else happens.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -38,10 +37,9 @@ const AT_ONCE: usize = 500;
 
 /// Reads, invokes and commits until it is told to stop.
 pub(super) struct Poller<F> {
-    settings: Arc<MappingSettings>,
-    name: Arc<str>,
+    settings: MappingSettings,
     function: Arc<F>,
-    reports: UnboundedSender<Report>,
+    reporter: Reporter,
     standing: watch::Sender<Standing>,
     stopped: watch::Receiver<bool>,
     consumer: Arc<StreamConsumer<Changes>>,
@@ -50,21 +48,9 @@ pub(super) struct Poller<F> {
     /// When to join the group again.
     join_at: Option<Instant>,
     backlog: Backlog,
-    invocations: JoinSet<Ended>,
-    invoked: u64,
-    /// For each invocation that runs, when it started, and its records.
-    in_flight: BTreeMap<u64, (Instant, usize)>,
+    invocations: Invocations,
     commits: Commits,
     watermarks: Watermarks,
-    trouble: Option<String>,
-}
-
-/// An invocation that ended.
-struct Ended {
-    invocation: u64,
-    batch: Batch,
-    took: Duration,
-    outcome: Outcome,
 }
 
 impl<F: Invoke> Poller<F> {
@@ -77,23 +63,19 @@ impl<F: Invoke> Poller<F> {
     ) -> anyhow::Result<Self> {
         let Member { consumer, changes } = Member::join(&settings)?;
         Ok(Self {
-            name: settings.name.as_str().into(),
+            reporter: Reporter::new(settings.name.as_str().into(), reports),
             backlog: Backlog::new(Rules::of(&settings)),
-            settings: Arc::new(settings),
+            settings,
             function,
-            reports,
             standing,
             stopped,
             consumer: Arc::new(consumer),
             changes,
             joined: false,
             join_at: None,
-            invocations: JoinSet::new(),
-            invoked: 0,
-            in_flight: BTreeMap::new(),
+            invocations: Invocations::default(),
             commits: Commits::default(),
             watermarks: Watermarks::default(),
-            trouble: None,
         })
     }
 
@@ -107,11 +89,9 @@ impl<F: Invoke> Poller<F> {
             self.tell_standing();
             self.step().await;
         }
-        while let Some(ended) = self.invocations.join_next().await {
-            if let Ok(ended) = ended {
-                self.follow_assignment();
-                self.end(ended);
-            }
+        while let Some(ended) = self.invocations.ended().await {
+            self.follow_assignment();
+            self.end(ended);
         }
         self.commits.send(&self.consumer, &self.settings.topic);
         while let Some(sent) = self.commits.sent().await {
@@ -133,11 +113,9 @@ impl<F: Invoke> Poller<F> {
             due.saturating_duration_since(now).min(LOOK_AGAIN)
         });
         tokio::select! {
-            Some(ended) = self.invocations.join_next() => {
-                if let Ok(ended) = ended {
-                    self.follow_assignment();
-                    self.end(ended);
-                }
+            Some(ended) = self.invocations.ended() => {
+                self.follow_assignment();
+                self.end(ended);
             }
             Some(sent) = self.commits.sent() => self.committed(sent.ok()),
             Some(()) = self.watermarks.looked_up() => {}
@@ -148,7 +126,7 @@ impl<F: Invoke> Poller<F> {
                 while let Some(read) = next.take() {
                     self.follow_assignment();
                     if let Err(error) = self.take_in(read) {
-                        self.report_trouble(error.to_string());
+                        self.reporter.trouble(error.to_string());
                         tokio::time::sleep(AFTER_TROUBLE).await;
                     } else if more > 0 {
                         more = more.saturating_sub(1);
@@ -174,7 +152,7 @@ impl<F: Invoke> Poller<F> {
                     self.joined = true;
                     self.backlog
                         .assign(partitions.iter().copied(), Instant::now());
-                    self.report(Progress::Assigned(partitions));
+                    self.reporter.tell(Progress::Assigned(partitions));
                     for (partition, offset) in pins {
                         self.report_committed(partition, offset);
                     }
@@ -182,14 +160,14 @@ impl<F: Invoke> Poller<F> {
                 Change::Unplaced(error) => {
                     self.joined = false;
                     self.join_at = Instant::now().checked_add(AFTER_TROUBLE);
-                    self.report_trouble(format!("{error:#}"));
+                    self.reporter.trouble(format!("{error:#}"));
                 }
                 Change::Revoked(partitions) => {
                     self.joined = false;
                     self.commits.forget(&partitions);
                     let fetching = self.backlog.revoke(partitions);
                     self.set_fetching(&fetching);
-                    self.report(Progress::Assigned(Vec::new()));
+                    self.reporter.tell(Progress::Assigned(Vec::new()));
                 }
             }
         }
@@ -200,7 +178,7 @@ impl<F: Invoke> Poller<F> {
         if self.join_at.is_some_and(|at| at <= Instant::now()) {
             self.join_at = None;
             if let Err(error) = subscribe(&self.consumer, &self.settings.topic) {
-                self.report_trouble(format!("{error:#}"));
+                self.reporter.trouble(format!("{error:#}"));
                 self.join_at = Instant::now().checked_add(AFTER_TROUBLE);
             }
         }
@@ -220,20 +198,21 @@ impl<F: Invoke> Poller<F> {
     }
 
     fn read(&mut self, message: &BorrowedMessage<'_>) {
-        self.trouble = None;
+        self.reporter.trouble_is_over();
         let record = match EventRecord::of(message) {
             Ok(record) => record,
-            Err(error) => return self.report_trouble(error.to_string()),
+            Err(error) => return self.reporter.trouble(error.to_string()),
         };
         let coordinates = record.coordinates.clone();
         if record.unreadable_headers > 0 {
-            self.report(Progress::HeadersLost {
+            self.reporter.tell(Progress::HeadersLost {
                 record: coordinates.clone(),
                 headers: record.unreadable_headers,
             });
         }
         if let Err(commit) = self.backlog.push(record, Instant::now()) {
-            self.report_discarded([coordinates], Discard::TooLarge);
+            self.reporter
+                .discarded(vec![coordinates], Discard::TooLarge);
             self.commits.add(commit);
         }
     }
@@ -249,11 +228,9 @@ impl<F: Invoke> Poller<F> {
             if turn.is_empty() {
                 break;
             }
-            self.report_discarded(turn.expired, Discard::TooOld);
+            self.reporter.discarded(turn.expired, Discard::TooOld);
             self.commits.add(turn.commits);
             let Some(batch) = turn.batch else { continue };
-            self.invoked = self.invoked.saturating_add(1);
-            let invocation = self.invoked;
             let parts = batch.parts.iter().map(|part| Portion {
                 partition: part.partition,
                 first: part.first,
@@ -261,30 +238,13 @@ impl<F: Invoke> Poller<F> {
                 records: part.records,
                 delivery: part.delivery,
             });
-            self.report(Progress::Delivered {
-                invocation,
-                parts: parts.collect(),
-            });
-            let event = self.settings.source.event(
-                &self.settings.brokers,
-                batch.records.iter().map(AsRef::as_ref),
-            );
+            let parts = parts.collect();
+            let records = batch.records.iter().map(AsRef::as_ref);
+            let event = self.settings.source.event(&self.settings.brokers, records);
             let function = Arc::clone(&self.function);
-            let started = Instant::now();
-            let in_flight = (started, batch.records.len());
-            self.in_flight.insert(invocation, in_flight);
-            self.invocations.spawn(async move {
-                let invoked = AssertUnwindSafe(function.invoke(event)).catch_unwind();
-                let outcome = invoked.await.unwrap_or_else(|_| {
-                    Outcome::Failed(Fault::Endpoint("invoking it panicked".to_owned()))
-                });
-                Ended {
-                    invocation,
-                    batch,
-                    took: started.elapsed(),
-                    outcome,
-                }
-            });
+            let invocation = self.invocations.start(function, batch, event);
+            self.reporter
+                .tell(Progress::Delivered { invocation, parts });
         }
     }
 
@@ -301,13 +261,12 @@ impl<F: Invoke> Poller<F> {
             Outcome::Failed(_) => None,
         };
         let (resolution, verdict) = self.judge(outcome, &batch);
-        self.in_flight.remove(&invocation);
         let finished = self.backlog.finish(&batch, &resolution, Instant::now());
         let commits = finished
             .commits
             .iter()
             .filter_map(|(partition, next)| Some((*partition, Offset::new(*next)?)));
-        self.report(Progress::Answered {
+        self.reporter.tell(Progress::Answered {
             invocation,
             took,
             verdict,
@@ -315,11 +274,12 @@ impl<F: Invoke> Poller<F> {
             commits: commits.collect(),
         });
         for partition in finished.lost {
-            self.report(Progress::Lost(partition));
+            self.reporter.tell(Progress::Lost(partition));
         }
-        self.report_discarded(finished.exhausted, Discard::RetriesExhausted);
+        self.reporter
+            .discarded(finished.exhausted, Discard::RetriesExhausted);
         for (partition, records, pause) in finished.again {
-            self.report(Progress::Waiting {
+            self.reporter.tell(Progress::Waiting {
                 partition,
                 records,
                 pause,
@@ -362,7 +322,7 @@ impl<F: Invoke> Poller<F> {
                 }
             }
             Err(error) => {
-                self.report_trouble(format!("{error:#}"));
+                self.reporter.trouble(format!("{error:#}"));
                 // A partition that went away is its new reader's business.
                 let reads = |partition| self.backlog.reads(partition);
                 self.commits.try_again(offsets, reads);
@@ -377,7 +337,7 @@ impl<F: Invoke> Poller<F> {
 
     fn set_fetching(&mut self, fetching: &Fetching) {
         if let Err(error) = set_fetching(&self.consumer, &self.settings.topic, fetching) {
-            self.report_trouble(error.to_string());
+            self.reporter.trouble(error.to_string());
         }
     }
 
@@ -385,16 +345,11 @@ impl<F: Invoke> Poller<F> {
         let partitions = self.backlog.partitions();
         let (consumer, topic) = (&self.consumer, &self.settings.topic);
         self.watermarks.look_up(consumer, topic, &partitions);
-        let running = self.in_flight.values();
-        let since = running.clone().map(|(started, _)| *started).min();
+        let lag = self.watermarks.lag(&partitions);
         let standing = Standing {
-            lag: self.watermarks.lag(&partitions),
+            lag: lag.filter(|_| self.joined),
             partitions,
-            in_flight: since.map(|since| InFlight {
-                invocations: running.len(),
-                records: running.map(|(_, records)| records).sum(),
-                since,
-            }),
+            in_flight: self.invocations.in_flight(),
             handed_back: self.backlog.handed_back(),
             most_delivered: self.backlog.most_delivered(),
             idle: self.joined && self.backlog.is_idle() && self.commits.are_sent(),
@@ -409,27 +364,8 @@ impl<F: Invoke> Poller<F> {
     fn report_committed(&mut self, partition: Partition, offset: i64) {
         self.watermarks.committed(partition, offset);
         if let Some(offset) = Offset::new(offset) {
-            self.report(Progress::Committed { partition, offset });
+            self.reporter
+                .tell(Progress::Committed { partition, offset });
         }
-    }
-
-    fn report_discarded(&self, records: impl IntoIterator<Item = Coordinates>, reason: Discard) {
-        for record in records {
-            self.report(Progress::Discarded { record, reason });
-        }
-    }
-
-    /// Reports trouble once, until something is read again or it changes.
-    fn report_trouble(&mut self, text: String) {
-        if self.trouble.as_ref() != Some(&text) {
-            self.report(Progress::Trouble(text.clone()));
-            self.trouble = Some(text);
-        }
-    }
-
-    fn report(&self, progress: Progress) {
-        let mapping = Arc::clone(&self.name);
-        // Nobody has to listen.
-        self.reports.send(Report { mapping, progress }).ok();
     }
 }

@@ -78,7 +78,7 @@ impl Watermarks {
             let left = u64::try_from(end.saturating_sub(*next)).unwrap_or(0);
             lag = lag.saturating_add(left);
         }
-        (!partitions.is_empty()).then_some(lag)
+        Some(lag)
     }
 }
 

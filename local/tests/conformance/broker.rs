@@ -60,6 +60,8 @@ impl Broker {
         config
             .set("bootstrap.servers", &address)
             .set("message.max.bytes", "20000000")
+            // A record that is sent again must not come behind the next one.
+            .set("enable.idempotence", "true")
             .set("linger.ms", "0");
         Self {
             admin: config.create().unwrap(),

@@ -32,10 +32,12 @@ pub(crate) async fn check(rows: &[Row]) {
     let cases = rows
         .iter()
         .flat_map(|row| row.answers.iter().map(move |answers| (row, *answers)));
-    let ran = futures_util::stream::iter(cases)
+    let ran: Vec<Result<(), String>> = futures_util::stream::iter(cases)
         .map(|(row, answers)| run(&broker, row, answers))
-        .buffer_unordered(AT_ONCE);
-    let failures: Vec<String> = ran.filter_map(async |ran| ran.err()).collect().await;
+        .buffer_unordered(AT_ONCE)
+        .collect()
+        .await;
+    let failures: Vec<String> = ran.into_iter().filter_map(Result::err).collect();
     assert!(
         failures.is_empty(),
         "{} rows came out otherwise:\n\n{}",
@@ -77,6 +79,7 @@ async fn run(broker: &Broker, row: &Row, answers: Answers) -> Result<(), String>
     });
 
     let (sender, reports) = unbounded_channel();
+    let began = Instant::now();
     let mapping = Mapping::start(settings, Arc::clone(&scripted.function), sender);
     let mut running = Running {
         mapping: mapping.unwrap(),
@@ -97,6 +100,7 @@ async fn run(broker: &Broker, row: &Row, answers: Answers) -> Result<(), String>
         quiet.await.unwrap();
     };
     let in_time = tokio::time::timeout(LIMIT, went).await.is_ok();
+    let standing = running.mapping.standing();
     let Running {
         mapping,
         mut reports,
@@ -109,8 +113,12 @@ async fn run(broker: &Broker, row: &Row, answers: Answers) -> Result<(), String>
     let committed = broker.committed(&group, &topic, row.partitions());
     broker.delete(&topic).await;
 
-    let told: Vec<Progress> = progress.iter().map(|(_, step)| step.clone()).collect();
-    let mut found = Findings::of(&told, scripted.deliveries(), &committed);
+    let told: Vec<String> = progress
+        .iter()
+        .map(|(at, step)| format!("{:?} {step:?}", at.duration_since(began)))
+        .collect();
+    let steps: Vec<Progress> = progress.iter().map(|(_, step)| step.clone()).collect();
+    let mut found = Findings::of(&steps, scripted.deliveries(), &committed);
     let mut expected = Findings::expected(row);
     if row.function.sandboxes > 1 {
         found.deliveries.sort();
@@ -123,7 +131,9 @@ async fn run(broker: &Broker, row: &Row, answers: Answers) -> Result<(), String>
         return Err(fails(format!("found {found:#?}\nafter {told:#?}")));
     }
     if !in_time {
-        return Err(fails(format!("it is not idle after {LIMIT:?}: {told:#?}")));
+        return Err(fails(format!(
+            "it was not done after {LIMIT:?}, with {standing:?}: {told:#?}"
+        )));
     }
     let first = progress
         .iter()

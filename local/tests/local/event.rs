@@ -1,10 +1,23 @@
 //! Events: byte for byte as Lambda's, and readable by the library that types them.
+//!
+//! Source: AWS Lambda developer guide, example events in "Configuring Amazon MSK event sources for Lambda" and "Configuring
+//! self-managed Apache Kafka event sources for Lambda": the names, their order, base64, header values as lists of numbers. Assumed,
+//! since no page says so: header bytes are signed, as Java's are; a header whose value is null is `{}`; and a key or value that is
+//! null is absent (powertools-lambda-typescript issues 4988 and 5016 tell of tombstones whose value is null, and undefined).
+
+use std::time::Duration;
 
 use aws_lambda_events::event::kafka::KafkaEvent;
 use local::event::{EventRecord, EventSource, MAX_EVENT_BYTES, frame_size};
+use local::mapping::{Mapping, Pollers};
 use pipeline::Partition;
 use rdkafka::Timestamp;
 use rdkafka::message::{Header, OwnedHeaders, OwnedMessage};
+use rdkafka::producer::FutureRecord;
+use tokio::sync::mpsc::unbounded_channel;
+
+use crate::scripted::{sandboxes, scripted};
+use crate::topic::{one_topic, produce};
 
 fn message(
     key: Option<&[u8]>,
@@ -112,4 +125,66 @@ fn the_event_names_its_source_and_groups_records_by_partition() {
         EventSource::SelfManaged,
         r#"{"eventSource":"SelfManagedKafka""#,
     );
+}
+
+/// What a mapping reads from a broker and gives to a function, for both sources.
+#[tokio::test]
+async fn what_the_function_gets_is_the_golden_event() {
+    let topic = one_topic(2);
+    let header = |key, value: Option<&'static [u8]>| Header { key, value };
+    let headers = OwnedHeaders::new()
+        .insert(header("headerKey", Some(b"headerValue")))
+        .insert(header("signed", Some(b"\xc3\xab\x00\x7f\x80\xff")))
+        .insert(header("twice", Some(b"2")))
+        .insert(header("nothing", Some(b"")))
+        .insert(header("twice", Some(b"1")))
+        .insert(header("lost", None));
+    let new = |partition: i32, millis: i64| {
+        FutureRecord::<[u8], [u8]>::to("some.topic-3")
+            .partition(partition)
+            .timestamp(1_545_084_650_000 + millis)
+    };
+    let records = [
+        new(0, 987)
+            .key(b"k-7")
+            .payload(b"Hello, this is a test.")
+            .headers(headers),
+        new(0, 988).payload(b"\x00\xff\x10"),
+        new(0, 989).key(b""),
+        new(1, 990).key(b"\x00").payload(b""),
+    ];
+    for record in records {
+        produce(topic.brokers(), record).await;
+    }
+    let arn = "arn:aws:kafka:us-east-1:123456789012:cluster/vpc-2priv-2pub/751d2973-a626-431c-9d4e-d7975eb44dd7-2";
+    let msk = EventSource::Msk {
+        arn: arn.to_owned(),
+    };
+    for (source, golden) in [
+        (
+            EventSource::SelfManaged,
+            include_str!("golden/self-managed.json"),
+        ),
+        (msk, include_str!("golden/msk.json")),
+    ] {
+        let scripted = scripted(&["answer {}"]);
+        let mut settings = topic.mapping(4);
+        settings.group = golden.len().to_string();
+        settings.source = source;
+        settings.batching.window = Duration::from_secs(10);
+        settings.pollers = Pollers::Provisioned(sandboxes(1));
+        let (sender, _reports) = unbounded_channel();
+        let mapping = Mapping::start(settings, scripted.function.clone(), sender).unwrap();
+        mapping.idle_for(Duration::from_millis(200)).await.unwrap();
+        let event = std::fs::read_to_string(scripted.folder.path().join("events")).unwrap();
+        assert_eq!(event, golden.replace("BROKERS", topic.brokers()));
+        let read: KafkaEvent = serde_json::from_str(&event).unwrap();
+        let read = &read.records["some.topic-3-0"];
+        assert_eq!(read[0].key.as_deref(), Some("ay03"));
+        assert_eq!(read[0].headers[1]["signed"], [-61, -85, 0, 127, -128, -1]);
+        assert_eq!(
+            (read[1].key.as_deref(), read[2].value.as_deref()),
+            (None, None)
+        );
+    }
 }

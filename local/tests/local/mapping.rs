@@ -1,13 +1,14 @@
-//! The event source mapping on an embedded broker, with functions of real processes.
+//! The event source mapping on an embedded broker, with functions of real processes; what answers mean is in `tests/conformance`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use local::function::Function;
 use local::mapping::{
-    Answers, BatchVerdict, Mapping, MappingSettings, Pollers, Progress, Redelivery, Report,
+    Answers, BatchVerdict, Mapping, MappingSettings, Progress, Redelivery, Report, StartingPosition,
 };
 use rdkafka::message::{Header, OwnedHeaders};
+use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::scripted::{Scripted, sandboxes, scripted, scripted_with};
@@ -80,13 +81,8 @@ async fn check(
 }
 
 const RESUME: Answers = Answers::Reported(Redelivery::Resume);
-const ITEMS: Answers = Answers::Reported(Redelivery::Items);
 const ALL: &[i64] = &[0, 1, 2, 3, 4];
 
-const FAILS_1_AND_3: &str = concat!(
-    r#"answer {"batchItemFailures":[{"itemIdentifier":{"partition":"some.topic-3-0","offset":3}},"#,
-    r#"{"itemIdentifier":{"partition":"some.topic-3-0","offset":1}}]}"#
-);
 const FAILS_3: &str = r#"answer {"batchItemFailures":[{"itemIdentifier":{"partition":"some.topic-3-0","offset":3}}]}"#;
 
 #[tokio::test]
@@ -102,45 +98,6 @@ async fn a_batch_that_is_done_is_committed_and_not_delivered_again() {
         )
     });
     assert!(answered);
-}
-
-#[tokio::test]
-async fn a_partial_answer_resumes_at_the_lowest_offset_or_delivers_just_the_items() {
-    let done = "answer {}";
-    check(
-        &[FAILS_1_AND_3, FAILS_3, done],
-        RESUME,
-        &[ALL, &[1, 2, 3, 4], &[3, 4]],
-    )
-    .await;
-    check(
-        &[FAILS_1_AND_3, FAILS_3, done],
-        ITEMS,
-        &[ALL, &[1, 3], &[3]],
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn without_partial_answers_any_answer_means_done() {
-    check(&[FAILS_3], Answers::Ignored, &[ALL]).await;
-    check(&["answer nonsense"], Answers::Ignored, &[ALL]).await;
-}
-
-#[tokio::test]
-async fn an_error_a_crash_or_nonsense_delivers_the_whole_batch_again() {
-    let done = "answer null";
-    for answers in [RESUME, ITEMS] {
-        for line in ["error no", "crash", "answer nonsense", "big 6291457"] {
-            check(&[line, done], answers, &[ALL, ALL]).await;
-        }
-    }
-    check(
-        &["error no", "crash", done],
-        Answers::Ignored,
-        &[ALL, ALL, ALL],
-    )
-    .await;
 }
 
 #[tokio::test]
@@ -260,21 +217,6 @@ async fn a_partition_that_waits_does_not_hold_up_another() {
 }
 
 #[tokio::test]
-async fn a_batch_may_hold_several_partitions_and_its_answer_counts_for_each() {
-    let topic = one_topic(2);
-    let scripted = scripted(&[FAILS_1_AND_3, "answer {}"]);
-    topic.fill(0, 4).await;
-    topic.fill(1, 2).await;
-    let mut settings = topic.mapping(10);
-    settings.pollers = Pollers::Provisioned(sandboxes(1));
-    settings.batching.window = Duration::from_secs(2);
-    start(settings, &scripted.function).drain().await;
-    let first = vec![(0, vec![0, 1, 2, 3]), (1, vec![0, 1])];
-    assert_eq!(scripted.deliveries(), [first, vec![(0, vec![1, 2, 3])]]);
-    assert_eq!((topic.committed(0), topic.committed(1)), (Some(4), Some(2)));
-}
-
-#[tokio::test]
 async fn an_event_stays_below_6_mb_and_a_record_that_alone_is_above_is_passed_over_loudly() {
     let topic = one_topic(1);
     let scripted = scripted(&["answer {}"]);
@@ -367,4 +309,54 @@ async fn two_mappings_share_the_partitions_and_one_takes_over_when_the_other_is_
         let offsets: std::collections::BTreeSet<i64> = offsets.copied().collect();
         assert_eq!(offsets, (0..60).collect());
     }
+}
+
+#[tokio::test]
+async fn a_mapping_that_cannot_ask_where_to_begin_says_so_and_begins_there_later() {
+    let topic = one_topic(1);
+    let scripted = scripted(&["answer {}"]);
+    topic.fill(0, 3).await;
+    topic
+        .broker
+        .with(|cluster| {
+            let refused = RDKafkaRespErr::RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+            cluster.request_errors(RDKafkaApiKey::ListOffsets, &[refused]);
+        })
+        .unwrap();
+    let settings = MappingSettings {
+        start: StartingPosition::Latest,
+        ..topic.mapping(5)
+    };
+    let mut running = start(settings, &scripted.function);
+    let trouble = running
+        .until(|progress| matches!(progress, Progress::Trouble(_)))
+        .await;
+    let Progress::Trouble(text) = trouble else {
+        unreachable!()
+    };
+    assert!(text.contains("cannot ask where the group begins"), "{text}");
+    running
+        .until(
+            |progress| matches!(progress, Progress::Committed { offset, .. } if offset.get() == 3),
+        )
+        .await;
+    topic.fill(0, 2).await;
+    running.drain().await;
+    assert_eq!(scripted.deliveries(), [[(0, vec![3, 4])]]);
+    assert_eq!(topic.committed(0), Some(5));
+}
+
+#[tokio::test]
+async fn the_lag_is_told_on_an_embedded_broker_too() {
+    let topic = one_topic(2);
+    let scripted = scripted(&["hang"]);
+    topic.fill(0, 3).await;
+    topic.fill(1, 4).await;
+    let running = start(topic.mapping(5), &scripted.function);
+    let told = async {
+        while running.mapping.standing().lag != Some(7) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, told).await.unwrap();
 }

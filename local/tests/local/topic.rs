@@ -7,7 +7,7 @@ use local::mapping::{Batching, MappingSettings, group_of};
 use pipeline::Topic;
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
-use rdkafka::message::OwnedHeaders;
+use rdkafka::message::{OwnedHeaders, ToBytes};
 use rdkafka::producer::{FutureProducer, FutureRecord};
 use rdkafka::{Offset, TopicPartitionList};
 
@@ -83,7 +83,7 @@ pub(crate) fn committed(brokers: &str, topic: &Topic, partition: i32) -> Option<
 
 pub(crate) async fn produce(
     brokers: &str,
-    record: FutureRecord<'_, (), impl rdkafka::message::ToBytes + ?Sized>,
+    record: FutureRecord<'_, impl ToBytes + ?Sized, impl ToBytes + ?Sized>,
 ) {
     thread_local! {
         static PRODUCERS: std::cell::RefCell<Vec<(String, FutureProducer)>> = const { std::cell::RefCell::new(Vec::new()) };
