@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use kafka::{Connection, Producer, Read, Reader};
+use kafka::{Connection, Producer, Range, Read, Reader};
 use lambda::{Broker, Clock, ProduceError, SystemClock};
 use pipeline::{Outgoing, Timestamp};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
@@ -85,6 +85,18 @@ impl Kafka {
         producer
     }
 
+    /// Opens a reader once its first range is as wanted: a transaction is over before its partition has the marker.
+    async fn reader_when(&self, wanted: impl Fn(&Range) -> bool) -> Reader {
+        for _ in 0..100 {
+            let reader = self.reader().await;
+            if wanted(&reader.ranges()[0]) {
+                return reader;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        self.reader().await
+    }
+
     /// Adds one record to a transaction.
     fn add(&self, producer: &BaseProducer) {
         let record = BaseRecord::<[u8], [u8]>::to(&self.topic).payload(b"in a transaction");
@@ -150,7 +162,7 @@ async fn an_open_transaction_holds_the_end_back_and_the_range_says_so() {
     assert!(range.is_held_back());
     assert_eq!(offsets(&mut reader).await, [0, 1]);
     transaction.commit_transaction(PATIENCE).unwrap();
-    let mut reader = kafka.reader().await;
+    let mut reader = kafka.reader_when(|range| !range.is_held_back()).await;
     assert!(!reader.ranges()[0].is_held_back());
     assert_eq!(offsets(&mut reader).await, [0, 1, 2, 3]);
 }
@@ -164,7 +176,7 @@ async fn an_aborted_transaction_at_the_end_is_passed() {
     let transaction = kafka.transaction();
     kafka.add(&transaction);
     transaction.abort_transaction(PATIENCE).unwrap();
-    let mut reader = kafka.reader().await;
+    let mut reader = kafka.reader_when(|range| range.end.get() == 4).await;
     assert_eq!(reader.ranges()[0].end.get(), 4);
     // Whatever comes later does not matter.
     transaction.begin_transaction().unwrap();
