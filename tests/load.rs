@@ -53,15 +53,13 @@ fn of_mode<'a>(ids: &'a [String], wanted: &'static str) -> impl Iterator<Item = 
 /// Returns how late each of these payments was tried again on the first retry stage, in milliseconds, sorted: from when it was due to when it failed there again.
 fn lateness(first: &[Record], second: &[Record], of: &[String]) -> Vec<i64> {
     let of: BTreeSet<&String> = of.iter().collect();
-    let due: BTreeMap<String, i64> = first
-        .iter()
-        .map(|record| {
-            (
-                id_of(record.value.as_deref()),
-                record.timestamp.millis() + DELAY_MS,
-            )
-        })
-        .collect();
+    let mut due: BTreeMap<String, i64> = BTreeMap::new();
+    for record in first {
+        // A killed emulator may leave two copies of a record; the earlier one may have been tried.
+        let at = record.timestamp.millis() + DELAY_MS;
+        let earliest = due.entry(id_of(record.value.as_deref())).or_insert(at);
+        *earliest = at.min(*earliest);
+    }
     let mut late: Vec<i64> = second
         .iter()
         .filter(|record| of.contains(&id_of(record.value.as_deref())))
