@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use aws::Bucket;
 use kafka::Connection;
 use lambda::{BatchFailures, SettingsReader, markers};
-use pipeline::Counting;
+use pipeline::{Counting, digits};
 
 /// Everything the orders function is told by its environment.
 #[derive(Debug)]
@@ -55,11 +55,10 @@ pub fn counting(reader: &mut SettingsReader<'_>) -> Option<Counting> {
     }
 }
 
-/// Reads a whole number above zero; Rust's own parser takes a plus sign too.
+/// Reads a whole number above zero.
 fn max_fails(text: &str) -> Result<NonZeroU32, &'static str> {
-    text.parse()
-        .ok()
-        .filter(|_| !text.starts_with('+'))
+    digits(text)
+        .and_then(|digits| digits.parse().ok())
         .ok_or("not a whole number from 1 to 4294967295")
 }
 

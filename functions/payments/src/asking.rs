@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use lambda::Attempt;
 use pipeline::headers::names;
-use pipeline::{Record, Span, Timestamp};
+use pipeline::{Record, Span, Timestamp, digits};
 
 /// When to ask before charging: `ASK_FIRST`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,12 +71,7 @@ fn is_replayed(record: &Record) -> bool {
 
 fn original(record: &Record) -> Option<Timestamp> {
     let text = record.headers.only_text(names::ORIGINAL_TIMESTAMP)?;
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if digits {
-        text.parse().ok().map(Timestamp::from_millis)
-    } else {
-        None
-    }
+    digits(text)?.parse().ok().map(Timestamp::from_millis)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use aws::Bucket;
 use kafka::Connection;
 use lambda::invocation::concurrency;
 use lambda::{BatchFailures, SettingsReader, markers};
-use pipeline::{Span, Stages};
+use pipeline::{Span, Stages, digits};
 
 use crate::asking::{AskFirst, Asking};
 use crate::circuit::Circuit;
@@ -88,11 +88,10 @@ fn span(reader: &mut SettingsReader<'_>, name: &str, default: &str) -> Option<Sp
     }
 }
 
-/// Reads a whole number that may be 0; Rust's own parser takes a plus sign too.
+/// Reads a whole number that may be 0.
 fn count(text: &str) -> Result<u32, &'static str> {
-    text.parse()
-        .ok()
-        .filter(|_| !text.starts_with('+'))
+    digits(text)
+        .and_then(|digits| digits.parse().ok())
         .ok_or("not a whole number from 0 to 4294967295")
 }
 

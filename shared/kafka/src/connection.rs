@@ -5,6 +5,7 @@ use std::net::Ipv6Addr;
 use std::str::FromStr;
 
 use lambda::SettingsReader;
+use pipeline::digits;
 use rdkafka::ClientConfig;
 
 /// The brokers and the way in: what every client is made from.
@@ -137,10 +138,9 @@ fn broker<'a>(list: &str, entry: &'a str) -> Result<&'a str, BrokersError> {
     if !is_host(host) {
         return Err(BrokersError::Host(entry.to_owned()));
     }
-    let digits = port.bytes().all(|byte| byte.is_ascii_digit());
-    match port.parse::<u16>() {
-        Ok(1..) if digits => Ok(entry),
-        Ok(_) | Err(_) => Err(BrokersError::Port(entry.to_owned())),
+    match digits(port).map(str::parse::<u16>) {
+        Some(Ok(1..)) => Ok(entry),
+        Some(Ok(_) | Err(_)) | None => Err(BrokersError::Port(entry.to_owned())),
     }
 }
 

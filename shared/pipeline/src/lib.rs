@@ -29,6 +29,6 @@ pub use incident::Incident;
 pub use mask::Masker;
 pub use origin::Origin;
 pub use outgoing::Outgoing;
-pub use record::{Coordinates, Offset, Partition, Record, Timestamp, Topic};
+pub use record::{Coordinates, Offset, Partition, Record, Timestamp, Topic, digits};
 pub use span::Span;
 pub use stages::{Stage, Stages, due_at};

@@ -186,7 +186,7 @@ impl fmt::Display for Offset {
 }
 
 /// Passes text of decimal digits alone: Rust's own parser takes a plus sign too.
-pub(crate) fn digits(text: &str) -> Option<&str> {
+pub fn digits(text: &str) -> Option<&str> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then_some(text)
 }
 

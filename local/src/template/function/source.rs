@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use pipeline::Topic;
+use pipeline::{Topic, digits};
 
 use crate::mapping::StartingPosition;
 
@@ -213,11 +213,7 @@ const LAST_MILLISECOND: i64 = 253_402_300_799_999;
 
 fn milliseconds(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let all_digits =
-        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !all_digits(whole) || !all_digits(fraction) {
-        return None;
-    }
+    let (whole, fraction) = (digits(whole)?, digits(fraction)?);
     let thousandths: String = fraction.chars().chain("000".chars()).take(3).collect();
     let whole: i64 = whole.parse().unwrap_or(i64::MAX);
     let thousandths: i64 = thousandths.parse().ok()?;

@@ -22,8 +22,7 @@ pub(super) fn plain(text: &str) -> Kind {
 /// Not so `0123` (83 to some), `1_000`, `0x10`, `1:30`, `1.10`, `1e3`, or a fraction of more digits than a double has.
 pub(in super::super) fn is_as_written(number: &str) -> bool {
     let digits = number.strip_prefix('-').unwrap_or(number);
-    let all_digits =
-        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let all_digits = |text: &str| pipeline::digits(text).is_some();
     let (whole, fits) = match digits.split_once('.') {
         None => (digits, number != "-0"),
         Some((whole, fraction)) => {
@@ -62,8 +61,7 @@ fn is_decimal(text: &str) -> bool {
         None => (text, None),
     };
     let exponent_fits = exponent.is_none_or(|exponent| {
-        let digits = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
-        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        pipeline::digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)).is_some()
     });
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let loose = |part: &str| {
