@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 
 use aws::{Bucket, Secret};
+use lambda::invocation::concurrency;
 use lambda::{BatchFailures, SettingsReader};
 
 use crate::webhook::{Webhook, WebhookUrl};
@@ -55,11 +56,4 @@ fn webhook(reader: &mut SettingsReader<'_>) -> Option<Option<Webhook>> {
             None
         }
     }
-}
-
-fn concurrency(text: &str) -> Result<NonZeroU16, String> {
-    text.parse()
-        .ok()
-        .filter(|number: &NonZeroU16| number.get() <= 1_000)
-        .ok_or_else(|| format!("{text:?} is not a whole number from 1 to 1000"))
 }
