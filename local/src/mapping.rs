@@ -31,6 +31,7 @@ use crate::invoke::Invoke;
 
 pub use self::answer::{Answer, Place};
 pub use self::progress::{BatchVerdict, Discard, Portion, Progress, Report};
+pub(crate) use self::rules::INVOCATIONS_OF_A_POLLER;
 pub use self::settings::{
     Answers, Batching, Bisect, MappingSettings, Pollers, Redelivery, StartingPosition, group_of,
 };

@@ -10,7 +10,7 @@ use crate::event::{self, EventRecord};
 /// How many invocations a poller has under way at most.
 ///
 /// Source: AWS Lambda developer guide, "Apache Kafka event poller scaling modes in Lambda", provisioned mode.
-pub(super) const INVOCATIONS_OF_A_POLLER: usize = 5;
+pub(crate) const INVOCATIONS_OF_A_POLLER: usize = 5;
 
 /// What decides which records are delivered, and what becomes of them.
 #[derive(Clone, Debug)]

@@ -7,11 +7,10 @@ use super::environment::Environment;
 use super::options::RunOptions;
 use super::planned::{PlannedFunction, Way};
 use crate::event::EventSource;
-use crate::mapping::{Answers, Batching, Bisect, MappingSettings, Pollers, group_of};
+use crate::mapping::{
+    Answers, Batching, Bisect, INVOCATIONS_OF_A_POLLER, MappingSettings, Pollers, group_of,
+};
 use crate::template::{TemplateFunction, TemplateMapping, TemplateSource};
-
-/// How many invocations a poller runs at once.
-const PER_POLLER: usize = 5;
 
 /// How many sandboxes a mapping in standard mode may need: one for each partition, of which there may be many.
 const STANDARD: usize = 64;
@@ -160,7 +159,10 @@ fn sandboxes(function: &TemplateFunction) -> NonZeroUsize {
         .and_then(|reserved| usize::try_from(reserved).ok());
     let needed = || {
         let of = |mapping: &TemplateMapping| match &mapping.pollers {
-            Some(pollers) => pollers.minimum.get().saturating_mul(PER_POLLER),
+            Some(pollers) => pollers
+                .minimum
+                .get()
+                .saturating_mul(INVOCATIONS_OF_A_POLLER),
             None => STANDARD,
         };
         function.mappings.iter().map(of).sum()
