@@ -11,7 +11,7 @@ use crate::harness::binaries;
 use crate::harness::cluster::Cluster;
 use crate::harness::emulator::{Emulator, changed_template};
 use crate::harness::ladder::Ladder;
-use crate::harness::payment::{fresh_ids, id_of};
+use crate::harness::payment::fresh_ids;
 use crate::harness::until;
 use crate::harness::world::{PARTITIONS, World};
 
@@ -154,13 +154,7 @@ async fn check_nothing_is_lost(change: impl Fn(&str) -> String, more: &[&str]) -
         .enumerate()
         .partition(|(nth, _)| MODES[nth % 4] == "permanent");
     each_is_charged_once(&provider, charged.into_iter().map(|(_, id)| id));
-    let dead: BTreeSet<String> = world
-        .cluster
-        .records(&world.ladder.dlq)
-        .await
-        .iter()
-        .map(|record| id_of(record.value.as_deref()))
-        .collect();
+    let dead = world.dead().await;
     assert_eq!(
         dead,
         declined.into_iter().map(|(_, id)| id.clone()).collect()

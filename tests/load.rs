@@ -114,13 +114,7 @@ async fn ten_thousand_payments_drain_while_one_of_two_emulators_is_killed_on_kaf
     other.ended(PATIENCE).await.well();
     let took = started.elapsed();
     each_is_charged_once(&provider, of_mode(&ids, "ok").chain(of_mode(&ids, "flap")));
-    let dead: BTreeSet<String> = world
-        .cluster
-        .records(&world.ladder.dlq)
-        .await
-        .iter()
-        .map(|record| id_of(record.value.as_deref()))
-        .collect();
+    let dead = world.dead().await;
     assert_eq!(dead, of_mode(&ids, "permanent").cloned().collect());
     let first = world.cluster.records(world.ladder.retry(0)).await;
     let second = world.cluster.records(world.ladder.retry(1)).await;

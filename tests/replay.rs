@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::harness::bare::Bare;
 use crate::harness::binaries;
-use crate::harness::cluster::{Cluster, Seed};
+use crate::harness::cluster::Cluster;
 use crate::harness::gateway::Gateway;
 use crate::harness::ladder::Ladder;
-use crate::harness::payment::{fresh_ids, payment};
+use crate::harness::payment::fresh_ids;
 use crate::harness::world::World;
 use crate::harness::{is, until};
 
@@ -36,18 +36,8 @@ async fn world(cluster: Cluster, gateway: &str) -> World {
 /// Lets so many payments die; returns their ids.
 async fn die(world: &World, count: usize) -> BTreeSet<String> {
     let ids = fresh_ids("dead", count);
-    let values: Vec<Vec<u8>> = ids.iter().map(|id| payment(id, "ok")).collect();
-    let seeds: Vec<Seed<'_>> = ids
-        .iter()
-        .zip(&values)
-        .map(|(id, value)| Seed {
-            key: Some(id.as_bytes()),
-            value: Some(value),
-            headers: &HEADERS,
-            ..Seed::default()
-        })
-        .collect();
-    world.cluster.produce(&world.ladder.dlq, &seeds).await;
+    let dlq = &world.ladder.dlq;
+    world.cluster.pay_with(dlq, &ids, |_| "ok", &HEADERS).await;
     ids.into_iter().collect()
 }
 

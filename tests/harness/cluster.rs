@@ -160,6 +160,17 @@ impl Cluster {
         ids: &[String],
         mode: impl Fn(usize) -> &'static str,
     ) {
+        self.pay_with(topic, ids, mode, &[]).await;
+    }
+
+    /// Produces payments with these headers.
+    pub(crate) async fn pay_with(
+        &self,
+        topic: &Topic,
+        ids: &[String],
+        mode: impl Fn(usize) -> &'static str,
+        headers: &[(&str, Option<&[u8]>)],
+    ) {
         let values: Vec<Vec<u8>> = ids
             .iter()
             .enumerate()
@@ -171,6 +182,7 @@ impl Cluster {
             .map(|(id, value)| Seed {
                 key: Some(id.as_bytes()),
                 value: Some(value),
+                headers,
                 ..Seed::default()
             })
             .collect();

@@ -1,6 +1,6 @@
 //! A whole pipeline of one test: brokers, topics, store, and its functions with their mappings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use super::binaries;
 use super::cluster::Cluster;
 use super::gathered::Gathered;
 use super::ladder::Ladder;
+use super::payment::id_of;
 use super::store::Store;
 
 /// How many partitions each topic has, unless a test says otherwise.
@@ -137,6 +138,14 @@ impl World {
     pub(crate) fn map_dlq(&self) -> Mapped {
         let settings = self.settings("dlq", binaries::dlq(), &[]);
         self.map(settings, &self.ladder.dlq)
+    }
+
+    /// Returns the ids of the payments in the dead-letter topic, each once.
+    pub(crate) async fn dead(&self) -> BTreeSet<String> {
+        let dead = self.cluster.records(&self.ladder.dlq).await;
+        dead.iter()
+            .map(|record| id_of(record.value.as_deref()))
+            .collect()
     }
 
     /// Invokes the replay function.
