@@ -11,4 +11,4 @@ pub mod signing;
 pub use bucket::{Bucket, BucketName, Listed, Object, Swap};
 pub use config::{CredentialsError, Endpoint, Keys, Limits, Sdk};
 pub use secrets::{Secret, SecretFault};
-pub use signing::SigningError;
+pub use signing::{Presigned, SigningError};

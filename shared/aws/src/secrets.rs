@@ -61,6 +61,11 @@ impl Secret {
         }
     }
 
+    /// Returns the ARN that names it.
+    pub fn arn(&self) -> &str {
+        &self.arn.0
+    }
+
     /// Returns the value as it was read last, or reads it.
     pub async fn value(&self) -> Result<Arc<str>, SecretFault> {
         let mut held = self.held.lock().await;
