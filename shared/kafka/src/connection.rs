@@ -1,52 +1,25 @@
 //! Where the brokers are and how they know us.
 
 use std::fmt;
-use std::net::Ipv6Addr;
-use std::str::FromStr;
 
 use lambda::SettingsReader;
-use pipeline::digits;
+use pipeline::Timestamp;
 use rdkafka::ClientConfig;
+use rdkafka::config::RDKafkaLogLevel;
+
+use crate::auth::{Auth, Credentials, CredentialsFault};
+use crate::brokers::Brokers;
+use crate::client::Context;
 
 /// The brokers and the way in: what every client is made from.
 ///
 /// Its text names both, so that an error says which cluster it is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Connection {
     /// Where a client starts to look for the cluster.
     pub brokers: Brokers,
     /// How it makes itself known.
     pub auth: Auth,
-}
-
-/// A list of `host:port`, separated by commas.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Brokers(String);
-
-/// How a client makes itself known to the brokers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Auth {
-    /// It does not, and nothing is encrypted: for brokers inside one's own network.
-    None,
-}
-
-/// Names what is wrong with a list of brokers.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BrokersError {
-    /// Nothing between two commas.
-    #[error("a broker in {0:?} is empty")]
-    Empty(String),
-    /// Not of the form `host:port`.
-    #[error("broker {0:?} is not of the form host:port")]
-    NotHostPort(String),
-    /// The host has a character that no host has.
-    #[error(
-        "broker {0:?} has a host that is neither a name, an IPv4 address nor an IPv6 address in brackets"
-    )]
-    Host(String),
-    /// The port is not a number from 1 to 65535.
-    #[error("broker {0:?} has a port that is not a number from 1 to 65535")]
-    Port(String),
 }
 
 impl Connection {
@@ -58,24 +31,41 @@ impl Connection {
         }
     }
 
-    /// Reads `KAFKA_BROKERS` and `KAFKA_AUTH`.
+    /// Reads `KAFKA_BROKERS`, `KAFKA_AUTH`, `KAFKA_SECRET_ARN` and `KAFKA_CA`.
     pub fn read(settings: &mut SettingsReader<'_>) -> Option<Self> {
         let brokers = settings.required("KAFKA_BROKERS", str::parse::<Brokers>);
-        let auth = settings.or_default("KAFKA_AUTH", Auth::None, auth);
+        let auth = Auth::read(settings);
         Some(Self {
             brokers: brokers?,
             auth: auth?,
         })
     }
 
+    /// Sees to it that a client has what it makes itself known with, now and for the next minutes.
+    ///
+    /// To be called before a client is made, and again while it is in use: a token lasts for minutes, and the process may have been
+    /// frozen since.
+    pub(crate) async fn credentials(
+        &self,
+        now: Timestamp,
+    ) -> Result<Credentials, CredentialsFault> {
+        self.auth.credentials(now).await
+    }
+
     /// Returns what every client of these brokers is configured with.
-    pub(crate) fn client_config(&self) -> ClientConfig {
+    pub(crate) fn client_config(&self, credentials: &Credentials) -> ClientConfig {
         let mut config = ClientConfig::new();
-        config.set("bootstrap.servers", &self.brokers.0);
-        match self.auth {
-            Auth::None => config.set("security.protocol", "plaintext"),
-        };
         config
+            .set("bootstrap.servers", self.brokers.as_str())
+            // What stands in the way is often told at this level alone.
+            .set_log_level(RDKafkaLogLevel::Info);
+        self.auth.configure(credentials, &mut config);
+        config
+    }
+
+    /// Returns what receives what a client has to say, and hands out tokens to it.
+    pub(crate) fn context(&self) -> Context {
+        Context::new(&self.auth)
     }
 }
 
@@ -83,74 +73,6 @@ impl fmt::Display for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "brokers {} (auth {})", self.brokers, self.auth)
     }
-}
-
-impl fmt::Display for Auth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("none"),
-        }
-    }
-}
-
-fn auth(name: &str) -> Result<Auth, String> {
-    match name.trim() {
-        "none" => Ok(Auth::None),
-        known @ ("tls" | "scram" | "iam") => Err(format!(
-            "{known} is not supported by this build, only none is"
-        )),
-        other => Err(format!("{other:?} is not none, tls, scram or iam")),
-    }
-}
-
-impl Brokers {
-    /// Returns the list as `host:port,host:port`.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Brokers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl FromStr for Brokers {
-    type Err = BrokersError;
-
-    fn from_str(list: &str) -> Result<Self, BrokersError> {
-        let brokers: Result<Vec<&str>, BrokersError> = list
-            .split(',')
-            .map(|entry| broker(list, entry.trim()))
-            .collect();
-        Ok(Self(brokers?.join(",")))
-    }
-}
-
-fn broker<'a>(list: &str, entry: &'a str) -> Result<&'a str, BrokersError> {
-    if entry.is_empty() {
-        return Err(BrokersError::Empty(list.to_owned()));
-    }
-    let Some((host, port)) = entry.rsplit_once(':') else {
-        return Err(BrokersError::NotHostPort(entry.to_owned()));
-    };
-    if !is_host(host) {
-        return Err(BrokersError::Host(entry.to_owned()));
-    }
-    match digits(port).map(str::parse::<u16>) {
-        Some(Ok(1..)) => Ok(entry),
-        Some(Ok(_) | Err(_)) | None => Err(BrokersError::Port(entry.to_owned())),
-    }
-}
-
-fn is_host(host: &str) -> bool {
-    if let Some(bracketed) = host.strip_prefix('[') {
-        let address = bracketed.strip_suffix(']');
-        return address.is_some_and(|address| address.parse::<Ipv6Addr>().is_ok());
-    }
-    let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-    !host.is_empty() && host.bytes().all(legal)
 }
 
 #[cfg(test)]
@@ -212,21 +134,79 @@ mod tests {
         }
     }
 
+    const SECRET: &str = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:AmazonMSK_u-AbCdEf";
+
     #[test]
-    fn an_auth_that_this_build_lacks_is_told_from_one_that_does_not_exist() {
-        for auth in ["tls", "scram", "iam"] {
-            let expected = format!(
-                "wrong settings: KAFKA_AUTH is wrong: {auth} is not supported by this build, only none is"
-            );
-            check(
-                &[("KAFKA_BROKERS", "a:1"), ("KAFKA_AUTH", auth)],
-                Err(&expected),
-            );
+    fn each_way_of_making_oneself_known_is_read_by_its_name() {
+        for auth in ["none", "tls", "iam", " tls "] {
+            let expected = format!("brokers a:1 (auth {})", auth.trim());
+            let env = [("KAFKA_BROKERS", "a:1"), ("KAFKA_AUTH", auth)];
+            check(&env, Ok(&expected));
         }
+        check(
+            &[
+                ("KAFKA_BROKERS", "a:1"),
+                ("KAFKA_AUTH", "scram"),
+                ("KAFKA_SECRET_ARN", SECRET),
+            ],
+            Ok("brokers a:1 (auth scram)"),
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_brokers_mode_secret_and_certificates_is_told_together() {
         check(
             &[("KAFKA_AUTH", "sasl")],
             Err(
                 r#"wrong settings: KAFKA_BROKERS is not set; KAFKA_AUTH is wrong: "sasl" is not none, tls, scram or iam"#,
+            ),
+        );
+        check(
+            &[("KAFKA_AUTH", "scram"), ("KAFKA_CA", "/nowhere/ca.pem")],
+            Err(
+                r#"wrong settings: KAFKA_BROKERS is not set; KAFKA_CA is wrong: the file "/nowhere/ca.pem" cannot be read: No such file or directory (os error 2); KAFKA_SECRET_ARN is not set, and with KAFKA_AUTH=scram user and password come from it"#,
+            ),
+        );
+        check(
+            &[
+                ("KAFKA_BROKERS", "a:1"),
+                ("KAFKA_AUTH", "scram"),
+                ("KAFKA_SECRET_ARN", "alice:s3cret"),
+                ("KAFKA_CA", ""),
+            ],
+            Err(
+                "wrong settings: KAFKA_SECRET_ARN is wrong: it is not of the form arn:aws:secretsmanager:region:account:secret:name; KAFKA_CA is empty",
+            ),
+        );
+    }
+
+    #[test]
+    fn a_setting_that_the_mode_has_no_use_for_is_a_problem() {
+        for mode in ["none", "tls", "iam"] {
+            let expected = format!(
+                "wrong settings: KAFKA_SECRET_ARN is set, but KAFKA_AUTH is {mode}: only scram has one"
+            );
+            let env = [
+                ("KAFKA_BROKERS", "a:1"),
+                ("KAFKA_AUTH", mode),
+                ("KAFKA_SECRET_ARN", SECRET),
+            ];
+            check(&env, Err(&expected));
+        }
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/certificates/ca.pem");
+        let env = |mode| {
+            [
+                ("KAFKA_BROKERS", "a:1"),
+                ("KAFKA_AUTH", mode),
+                ("KAFKA_CA", file),
+            ]
+        };
+        check(&env("tls"), Ok("brokers a:1 (auth tls)"));
+        check(&env("iam"), Ok("brokers a:1 (auth iam)"));
+        check(
+            &env("none"),
+            Err(
+                "wrong settings: KAFKA_CA is set, but KAFKA_AUTH is none: then nothing is encrypted",
             ),
         );
     }

@@ -13,8 +13,8 @@ use undelivered::Undelivered;
 
 /// Produces records to Kafka; its client is made at first need and kept across invocations.
 ///
-/// A client is replaced after librdkafka's fatal error, after [`Broker::give_up`], and when it was idle for so long that its
-/// connections may have died while the process was frozen. A record's timestamp is the time at which it is produced, its partition the
+/// A client is replaced after librdkafka's fatal error, after [`Broker::give_up`], when the brokers refuse its credentials, and when
+/// it was idle for so long that its connections may have died while the process was frozen. A record's timestamp is the time at which it is produced, its partition the
 /// one that the Java client would choose for its key.
 #[derive(Debug)]
 pub struct Producer<C = SystemClock> {
@@ -42,12 +42,23 @@ impl<C: Clock> Producer<C> {
         }
     }
 
+    /// Produces with the credentials that there are, and once more when others have taken their place.
     async fn produce_from(
         &self,
         slot: &Slot,
         outgoing: &Outgoing,
     ) -> Result<Coordinates, Undelivered> {
-        let client = slot.client(&self.connection, self.clock.now())?;
+        match self.try_from(slot, outgoing).await {
+            Err(Undelivered::Superseded) => self.try_from(slot, outgoing).await,
+            produced => produced,
+        }
+    }
+
+    async fn try_from(&self, slot: &Slot, outgoing: &Outgoing) -> Result<Coordinates, Undelivered> {
+        let now = self.clock.now();
+        let credentials = self.connection.credentials(now).await;
+        let credentials = credentials.map_err(|fault| Undelivered::Fault(fault.to_string()))?;
+        let client = slot.client(&self.connection, credentials, self.clock.now())?;
         let delivered = client.deliver(outgoing, self.clock.now()).await;
         slot.used(self.clock.now());
         let delivery = delivered?;
@@ -76,13 +87,20 @@ impl<C: Clock> Broker for Producer<C> {
         let first = self.produce_from(&self.batched, outgoing).await;
         let last = match first {
             Err(Undelivered::BatchRefused(_)) => self.produce_from(&self.alone, outgoing).await,
-            Ok(_) | Err(Undelivered::RecordRefused(_) | Undelivered::Fault(_)) => first,
+            Ok(_)
+            | Err(
+                Undelivered::RecordRefused(_) | Undelivered::Fault(_) | Undelivered::Superseded,
+            ) => first,
         };
         last.map_err(|undelivered| match undelivered {
             Undelivered::RecordRefused(why) | Undelivered::BatchRefused(why) => {
                 ProduceError::Refused(why)
             }
             Undelivered::Fault(why) => ProduceError::Fault(format!("{why} ({})", self.connection)),
+            Undelivered::Superseded => ProduceError::Fault(format!(
+                "the credentials were changed twice in a moment ({})",
+                self.connection
+            )),
         })
     }
 

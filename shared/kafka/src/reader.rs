@@ -10,19 +10,20 @@ mod record;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 
+use lambda::{Clock, SystemClock};
 use pipeline::{Offset, Partition, Timestamp, Topic};
 use rdkafka::Offset as NativeOffset;
 use rdkafka::consumer::StreamConsumer;
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
-use tokio::time::timeout;
 
 pub use chunk::{Chunk, ChunkLimit, Found, Position, Range, Read, Unreadable};
 pub use error::ReadError;
 
+use crate::auth::Credentials;
 use crate::client::Context;
 use crate::connection::Connection;
+use crate::obstacle::Obstacle;
 use offsets::Shared;
 use progress::Progress;
 
@@ -54,12 +55,31 @@ impl fmt::Debug for Reader {
 impl Reader {
     /// Finds the partitions of a topic and fixes where each begins and ends. Needs a tokio runtime.
     pub async fn open(connection: &Connection, topic: &Topic) -> Result<Self, ReadError> {
-        let context = Context::default();
-        let consumer = offsets::committed(connection, context.clone())
+        let credentials = credentials(connection).await?;
+        let context = connection.context();
+        let first = Self::open_with(connection, &credentials, context.clone(), topic);
+        let opened = Box::pin(first).await;
+        let refused = opened.is_err() && context.trouble.is_refused();
+        if refused && Box::pin(connection.auth.have_changed(&credentials)).await == Ok(true) {
+            let credentials = self::credentials(connection).await?;
+            let context = connection.context();
+            return Box::pin(Self::open_with(connection, &credentials, context, topic)).await;
+        }
+        opened
+    }
+
+    async fn open_with(
+        connection: &Connection,
+        credentials: &Credentials,
+        context: Context,
+        topic: &Topic,
+    ) -> Result<Self, ReadError> {
+        let consumer = offsets::committed(connection, credentials, context.clone())
             .map_err(|error| ReadError::Fault(format!("{error} ({connection})")))?;
-        let ranges = match ranges(connection, &context, &consumer, topic).await {
+        let ranges = ranges(connection, credentials, &context, &consumer, topic).await;
+        let ranges = match ranges {
             Ok(ranges) => ranges,
-            Err(error) => return Err(fault(connection, &context, &consumer, &error).await),
+            Err(error) => return Err(fault(connection, &context, &consumer, &error)),
         };
         if ranges.is_empty() {
             return Err(ReadError::NoTopic {
@@ -152,9 +172,16 @@ impl Reader {
     ) -> Result<BTreeMap<Partition, Offset>, ReadError> {
         let (connection, context) = (&self.connection, &self.context);
         let partitions: Vec<Partition> = self.ranges.iter().map(|range| range.partition).collect();
-        let asked =
-            offsets::of_group(connection, context.clone(), group, &self.topic, &partitions).await;
-        let committed = asked.map_err(|error| {
+        let credentials = credentials(connection).await?;
+        let asked = offsets::of_group(
+            connection,
+            &credentials,
+            context.clone(),
+            group,
+            &self.topic,
+            &partitions,
+        );
+        let committed = asked.await.map_err(|error| {
             let trouble = &context.trouble;
             ReadError::Fault(format!(
                 "no answer when asked what group {group} has committed: {error}{trouble} ({connection})"
@@ -192,12 +219,13 @@ impl Reader {
 /// Finds where each partition begins and ends; none when there is no such topic.
 async fn ranges(
     connection: &Connection,
+    credentials: &Credentials,
     context: &Context,
     consumer: &Shared<StreamConsumer<Context>>,
     topic: &Topic,
 ) -> KafkaResult<Vec<Range>> {
-    let partitions = offsets::partitions(consumer, topic).await?;
-    let watching = offsets::uncommitted(connection, context.clone())?;
+    let partitions = offsets::partitions(consumer, context, topic).await?;
+    let watching = offsets::uncommitted(connection, credentials, context.clone())?;
     let (first, last) = (NativeOffset::Beginning, NativeOffset::End);
     // Asked in this order, a high watermark above the last stable offset can only come from an open transaction.
     let highs = offsets::offsets(&watching, topic, &partitions, last).await?;
@@ -222,20 +250,24 @@ async fn ranges(
     partitions.iter().map(range).collect()
 }
 
+/// Sees to it that a client has what it makes itself known with.
+async fn credentials(connection: &Connection) -> Result<Credentials, ReadError> {
+    let credentials = connection.credentials(SystemClock.now()).await;
+    credentials.map_err(|fault| ReadError::Fault(format!("{fault} ({connection})")))
+}
+
 /// Puts an error into words that name the brokers.
-async fn fault(
+fn fault(
     connection: &Connection,
     context: &Context,
     consumer: &Shared<StreamConsumer<Context>>,
     error: &KafkaError,
 ) -> ReadError {
     // What went wrong with the single brokers waits in the queue, before the first record.
-    for _ in 0..100 {
-        let Ok(Err(error)) = timeout(Duration::ZERO, consumer.recv()).await else {
-            break;
-        };
-        tracing::debug!(%error, "the consumer reports");
-    }
+    offsets::serve(consumer);
     let trouble = &context.trouble;
-    ReadError::Fault(format!("{error}{trouble} ({connection})"))
+    let obstacle = error.rdkafka_error_code().and_then(Obstacle::in_answer);
+    let advice = obstacle.map(|obstacle| format!(": {}", obstacle.advice(connection.auth.mode())));
+    let advice = advice.unwrap_or_default();
+    ReadError::Fault(format!("{error}{advice}{trouble} ({connection})"))
 }

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use super::slot::Batching;
 use super::undelivered::{Undelivered, is_remembered};
+use crate::auth::{Auth, Credentials};
 use crate::client::{Closing, Context, Trouble};
 use crate::connection::Connection;
 use crate::headers;
@@ -30,11 +31,15 @@ const ROOM_INTERVAL: Duration = Duration::from_millis(20);
 /// A librdkafka producer that can be retired: from then on it takes nothing and sends nothing.
 pub(crate) struct Client {
     producer: Closing<FutureProducer<Context>>,
+    auth: Auth,
+    credentials: Credentials,
     trouble: Trouble,
     /// Held to read while a record is queued and to write when the client is retired, so that nothing is queued after the purge.
     gate: RwLock<()>,
     retired: watch::Sender<bool>,
     outdated: AtomicBool,
+    /// Whether there are other credentials than those that it was made with, which the brokers refuse.
+    superseded: AtomicBool,
 }
 
 impl fmt::Debug for Client {
@@ -47,16 +52,23 @@ impl fmt::Debug for Client {
 
 impl Client {
     /// Makes the client; it connects in the background.
-    pub(crate) fn new(connection: &Connection, batching: Batching) -> Result<Self, KafkaError> {
-        let context = Context::default();
+    pub(crate) fn new(
+        connection: &Connection,
+        credentials: Credentials,
+        batching: Batching,
+    ) -> Result<Self, KafkaError> {
+        let context = connection.context();
         let trouble = context.trouble.clone();
-        let producer = config(connection, batching).create_with_context(context)?;
+        let config = config(connection.client_config(&credentials), batching);
         Ok(Self {
-            producer: Closing::new(producer),
+            producer: Closing::new(config.create_with_context(context)?),
+            auth: connection.auth.clone(),
+            credentials,
             trouble,
             gate: RwLock::new(()),
             retired: watch::Sender::new(false),
             outdated: AtomicBool::new(false),
+            superseded: AtomicBool::new(false),
         })
     }
 
@@ -73,8 +85,27 @@ impl Client {
         }
     }
 
+    /// Tells whether a client made with these credentials would be another one.
+    pub(crate) fn was_made_without(&self, credentials: &Credentials) -> bool {
+        self.credentials.differ_from(credentials)
+    }
+
     /// Queues a record and waits for what becomes of it.
     pub(crate) async fn deliver(
+        &self,
+        outgoing: &Outgoing,
+        now: Timestamp,
+    ) -> Result<Delivery, Undelivered> {
+        let delivered = self.try_to_deliver(outgoing, now).await;
+        match delivered {
+            Err(Undelivered::Fault(_)) if self.superseded.load(Ordering::SeqCst) => {
+                Err(Undelivered::Superseded)
+            }
+            Ok(_) | Err(_) => delivered,
+        }
+    }
+
+    async fn try_to_deliver(
         &self,
         outgoing: &Outgoing,
         now: Timestamp,
@@ -90,6 +121,11 @@ impl Client {
             tokio::select! {
                 delivered = delivery => self.conclude(delivered),
                 () = given_up => Err(Undelivered::fault("given up")),
+                () = self.other_credentials() => {
+                    self.superseded.store(true, Ordering::SeqCst);
+                    self.retire();
+                    Err(Undelivered::Superseded)
+                }
             }
         })
         .await;
@@ -101,6 +137,17 @@ impl Client {
                 self.trouble
             )))
         })
+    }
+
+    /// Waits until the brokers refuse our credentials and others are found; without others it is left to librdkafka to try again.
+    async fn other_credentials(&self) {
+        self.trouble.refused().await;
+        match Box::pin(self.auth.have_changed(&self.credentials)).await {
+            Ok(true) => return,
+            Ok(false) => {}
+            Err(fault) => tracing::debug!("the refused credentials cannot be read again: {fault}"),
+        }
+        std::future::pending::<()>().await;
     }
 
     /// Puts a record into the queue and waits for room if need be.
@@ -161,7 +208,11 @@ impl Client {
             Err(_) => KafkaError::Canceled,
         };
         self.remember(&error);
-        let undelivered = Undelivered::from_delivery(&error);
+        if self.trouble.is_refused() {
+            // The next client asks for credentials again.
+            self.outdated.store(true, Ordering::Relaxed);
+        }
+        let undelivered = Undelivered::from_delivery(&error, self.auth.mode());
         let Undelivered::Fault(why) = undelivered else {
             return Err(undelivered);
         };
@@ -182,8 +233,7 @@ impl Client {
 }
 
 /// The settings of librdkafka, each with its reason.
-fn config(connection: &Connection, batching: Batching) -> ClientConfig {
-    let mut config = connection.client_config();
+fn config(mut config: ClientConfig, batching: Batching) -> ClientConfig {
     config
         // A record is produced when every replica that is in sync has it, and retries inside the client add no duplicates.
         .set("acks", "all")

@@ -7,6 +7,7 @@ use pipeline::Timestamp;
 
 use super::client::Client;
 use super::undelivered::Undelivered;
+use crate::auth::Credentials;
 use crate::connection::Connection;
 
 /// How long a client may be idle before it is replaced, in milliseconds.
@@ -55,19 +56,24 @@ impl Slot {
     pub(crate) fn client(
         &self,
         connection: &Connection,
+        credentials: Credentials,
         now: Timestamp,
     ) -> Result<Arc<Client>, Undelivered> {
         let mut clients = self.lock();
         let idle = now.millis_since(clients.last_used) > MOST_IDLE_MS;
         clients.last_used = now;
         if let Some(client) = &clients.current {
-            let useless = client.useless().or(idle.then_some("was idle"));
+            let other = client.was_made_without(&credentials);
+            let useless = client
+                .useless()
+                .or(other.then_some("has old credentials"))
+                .or(idle.then_some("was idle"));
             let Some(why) = useless else {
                 return Ok(Arc::clone(client));
             };
             tracing::debug!(why, "the producer's client is replaced");
         }
-        let client = Client::new(connection, self.batching)
+        let client = Client::new(connection, credentials, self.batching)
             .map(Arc::new)
             .map_err(|error| Undelivered::Fault(error.to_string()))?;
         let replaced = clients.current.replace(Arc::clone(&client));

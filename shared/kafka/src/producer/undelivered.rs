@@ -2,6 +2,9 @@
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
+use crate::auth::Mode;
+use crate::obstacle::Obstacle;
+
 /// Says why a record was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Undelivered {
@@ -11,6 +14,8 @@ pub(crate) enum Undelivered {
     BatchRefused(String),
     /// Not the record's fault.
     Fault(String),
+    /// The brokers refuse the client's credentials, and there are others now: another client may deliver it.
+    Superseded,
 }
 
 impl Undelivered {
@@ -27,10 +32,13 @@ impl Undelivered {
     }
 
     /// Classifies an error with which the delivery of a queued record ended.
-    pub(crate) fn from_delivery(error: &KafkaError) -> Self {
+    pub(crate) fn from_delivery(error: &KafkaError, mode: Mode) -> Self {
         match code(error) {
             Some(code) if is_refusal(code) => Self::BatchRefused(text(code)),
-            Some(code) => Self::Fault(text(code)),
+            Some(code) => Self::Fault(match Obstacle::in_answer(code) {
+                Some(obstacle) => format!("{}: {}", text(code), obstacle.advice(mode)),
+                None => text(code),
+            }),
             None => Self::Fault(error.to_string()),
         }
     }

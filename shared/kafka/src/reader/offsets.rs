@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use pipeline::{Partition, Topic};
 use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer, StreamConsumer};
@@ -11,6 +12,7 @@ use rdkafka::metadata::MetadataPartition;
 use rdkafka::{Offset as NativeOffset, TopicPartitionList};
 use tokio::time::Instant;
 
+use crate::auth::Credentials;
 use crate::client::{Closing, Context};
 use crate::connection::Connection;
 
@@ -23,15 +25,19 @@ const PATIENCE: Duration = Duration::from_secs(6);
 /// How long to wait before asking again.
 const AGAIN: Duration = Duration::from_millis(200);
 
+/// How many events a consumer is served at a time.
+const SERVED: usize = 100;
+
 /// A consumer that several blocking questions may share.
 pub(crate) type Shared<T> = Arc<Closing<T>>;
 
 /// Makes the consumer that reads.
 pub(crate) fn committed(
     connection: &Connection,
+    credentials: &Credentials,
     context: Context,
 ) -> KafkaResult<Shared<StreamConsumer<Context>>> {
-    let mut config = config(connection);
+    let mut config = config(connection, credentials);
     config
         // librdkafka assigns partitions only to a member of a group. It never joins, and never commits.
         .set("group.id", "brew-replay")
@@ -48,23 +54,42 @@ pub(crate) fn committed(
         .set("queued.max.messages.kbytes", "8192")
         .set("fetch.max.bytes", "4194304")
         .set("fetch.queue.backoff.ms", "20");
-    let consumer = config.create_with_context(context)?;
+    let consumer: StreamConsumer<Context> = config.create_with_context(context)?;
+    serve(&consumer);
     Ok(Arc::new(Closing::new(consumer)))
+}
+
+/// Lets a consumer that has no record yet say what it has to say, the first of which is that it wants a token.
+pub(crate) fn serve(consumer: &StreamConsumer<Context>) {
+    for _ in 0..SERVED {
+        if let Some(Err(error)) = consumer.recv().now_or_never() {
+            tracing::debug!(%error, "the consumer reports");
+        }
+    }
 }
 
 /// Makes a consumer that also sees what is not committed yet, to ask it for offsets.
 pub(crate) fn uncommitted(
     connection: &Connection,
+    credentials: &Credentials,
     context: Context,
 ) -> KafkaResult<Shared<BaseConsumer<Context>>> {
-    let mut config = config(connection);
+    let mut config = config(connection, credentials);
     config.set("isolation.level", "read_uncommitted");
     let consumer = config.create_with_context(context)?;
-    Ok(Arc::new(Closing::new(consumer)))
+    Ok(serving(consumer))
 }
 
-fn config(connection: &Connection) -> ClientConfig {
-    let mut config = connection.client_config();
+/// Lets a consumer take its token, which it asks for when it is polled: the questions that follow do not poll it.
+fn serving(consumer: BaseConsumer<Context>) -> Shared<BaseConsumer<Context>> {
+    for _ in 0..SERVED {
+        drop(consumer.poll(Duration::ZERO));
+    }
+    Arc::new(Closing::new(consumer))
+}
+
+fn config(connection: &Connection, credentials: &Credentials) -> ClientConfig {
+    let mut config = connection.client_config(credentials);
     config
         .set("allow.auto.create.topics", "false")
         .set("socket.timeout.ms", "10000")
@@ -75,9 +100,10 @@ fn config(connection: &Connection) -> ClientConfig {
     config
 }
 
-/// Asks on a blocking thread, again and again until there is an answer or the patience is at an end.
+/// Asks on a blocking thread, again and again until there is an answer, or it is hopeless, or the patience is at an end.
 async fn ask<T: Send + 'static>(
     question: impl Fn() -> KafkaResult<T> + Clone + Send + 'static,
+    is_hopeless: impl Fn() -> bool,
 ) -> KafkaResult<T> {
     let give_up_at = Instant::now().checked_add(PATIENCE);
     loop {
@@ -85,7 +111,7 @@ async fn ask<T: Send + 'static>(
             .await
             .unwrap_or(Err(KafkaError::Canceled));
         match answer {
-            Err(error) if is_lasting(&error) => return Err(error),
+            Err(error) if is_lasting(&error) || is_hopeless() => return Err(error),
             Err(_) if give_up_at.is_some_and(|at| Instant::now() < at) => {
                 tokio::time::sleep(AGAIN).await;
             }
@@ -110,17 +136,15 @@ pub(crate) fn is_lasting(error: &KafkaError) -> bool {
 }
 
 /// Returns the partitions of a topic; none when there is no such topic.
-pub(crate) async fn partitions<C>(
-    consumer: &Shared<C>,
+pub(crate) async fn partitions(
+    consumer: &Shared<StreamConsumer<Context>>,
+    context: &Context,
     topic: &Topic,
-) -> KafkaResult<Vec<Partition>>
-where
-    C: Consumer<Context> + Send + Sync + 'static,
-{
-    let consumer = Arc::clone(consumer);
+) -> KafkaResult<Vec<Partition>> {
+    let asked = Arc::clone(consumer);
     let topic = topic.clone();
-    let found = ask(move || {
-        let metadata = consumer.fetch_metadata(Some(topic.as_str()), QUESTION)?;
+    let question = move || {
+        let metadata = asked.fetch_metadata(Some(topic.as_str()), QUESTION)?;
         let Some(found) = metadata.topics().first() else {
             return Ok(Vec::new());
         };
@@ -129,8 +153,12 @@ where
         }
         let numbers = found.partitions().iter().map(MetadataPartition::id);
         Ok(numbers.filter_map(Partition::new).collect())
-    })
-    .await;
+    };
+    let is_hopeless = || {
+        serve(consumer);
+        context.trouble.is_lasting()
+    };
+    let found = ask(question, is_hopeless).await;
     match found {
         Err(error) if is_missing(&error) => Ok(Vec::new()),
         Ok(_) | Err(_) => found,
@@ -167,7 +195,7 @@ where
     let consumer = Arc::clone(consumer);
     let topic = topic.clone();
     let partitions = partitions.to_vec();
-    ask(move || {
+    let question = move || {
         let mut list = TopicPartitionList::with_capacity(partitions.len());
         for partition in &partitions {
             list.add_partition_offset(topic.as_str(), partition.get(), wanted)?;
@@ -181,13 +209,14 @@ where
             }
         }
         Ok(offsets)
-    })
-    .await
+    };
+    ask(question, || false).await
 }
 
 /// Returns what a consumer group has committed for each partition; −1 where it has not.
 pub(crate) async fn of_group(
     connection: &Connection,
+    credentials: &Credentials,
     context: Context,
     group: &str,
     topic: &Topic,
@@ -196,16 +225,15 @@ pub(crate) async fn of_group(
     if partitions.is_empty() {
         return Ok(Vec::new());
     }
-    let mut config = config(connection);
+    let mut config = config(connection, credentials);
     // It asks on behalf of the group, joins nothing and commits nothing.
     config
         .set("group.id", group)
         .set("enable.auto.commit", "false");
-    let consumer: BaseConsumer<Context> = config.create_with_context(context)?;
-    let consumer = Arc::new(Closing::new(consumer));
+    let consumer = serving(config.create_with_context(context)?);
     let topic = topic.clone();
     let partitions = partitions.to_vec();
-    ask(move || {
+    let question = move || {
         let mut list = TopicPartitionList::with_capacity(partitions.len());
         for partition in &partitions {
             list.add_partition_offset(topic.as_str(), partition.get(), NativeOffset::Invalid)?;
@@ -219,6 +247,6 @@ pub(crate) async fn of_group(
             }
         }
         Ok(offsets)
-    })
-    .await
+    };
+    ask(question, || false).await
 }

@@ -3,6 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use lambda::{Clock, SystemClock};
 use pipeline::{Partition, Topic};
 use rdkafka::consumer::{Consumer, StreamConsumer};
 use rdkafka::error::{KafkaError, KafkaResult};
@@ -44,8 +45,10 @@ impl Reader {
         let mut chunk = Chunk::default();
         let mut bytes: usize = 0;
         while !self.is_at_end() && chunk.records.len() < most.records && bytes < most.bytes {
+            // The consumer asks for the next token while it reads.
+            self.connection.auth.keep_up(SystemClock.now()).await;
             if let Err(error) = self.assign() {
-                return Err(self.fault(&error).await);
+                return Err(self.fault(&error));
             }
             let event = tokio::select! {
                 biased;
@@ -62,7 +65,7 @@ impl Reader {
                     true
                 }
                 Ok(Event::NothingMore(partition)) => self.nothing_more(partition).await?,
-                Err(error) if offsets::is_lasting(&error) => return Err(self.fault(&error).await),
+                Err(error) if offsets::is_lasting(&error) => return Err(self.fault(&error)),
                 Err(error) => {
                     // librdkafka connects again by itself; the standstill tells when that takes too long.
                     tracing::debug!(%error, "reading is disturbed");
@@ -141,7 +144,7 @@ impl Reader {
         let ends = offsets::offsets(&self.consumer, &self.topic, &partitions, NativeOffset::End);
         let ends = match ends.await {
             Ok(ends) => ends,
-            Err(error) => return Err(self.fault(&error).await),
+            Err(error) => return Err(self.fault(&error)),
         };
         let mut confirmed = true;
         for (partition, end) in ends {
@@ -154,8 +157,8 @@ impl Reader {
         Ok(confirmed)
     }
 
-    async fn fault(&self, error: &KafkaError) -> ReadError {
-        super::fault(&self.connection, &self.context, &self.consumer, error).await
+    fn fault(&self, error: &KafkaError) -> ReadError {
+        super::fault(&self.connection, &self.context, &self.consumer, error)
     }
 
     fn stood_still(&self) -> ReadError {
