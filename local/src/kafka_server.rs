@@ -18,6 +18,7 @@ use self::supervised::Supervised;
 use crate::folder::Folder;
 
 pub use self::artefacts::{Artefacts, KAFKA_VERSION};
+pub use self::properties::{Listener, Protocol};
 
 /// How long a broker may take to answer after its start.
 const START_LIMIT: Duration = Duration::from_mins(1);
@@ -31,6 +32,21 @@ pub struct KafkaSettings {
     pub data: Option<PathBuf>,
     /// Lines of `server.properties` that win over ours, such as `message.max.bytes`.
     pub properties: BTreeMap<String, String>,
+    /// Listeners for clients beside the plain one, on free ports.
+    pub listeners: Vec<Listener>,
+    /// Users that SCRAM-SHA-512 knows, once the data folder is new.
+    pub users: Vec<User>,
+    /// A folder with classes that the broker is to find.
+    pub classes: Option<PathBuf>,
+}
+
+/// A user that a broker knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// The name, without characters that are special to Kafka's list of them.
+    pub name: String,
+    /// The password, without such characters.
+    pub password: String,
 }
 
 /// One Kafka broker in `KRaft` combined mode, as a process of its own; dropping it kills it.
@@ -41,6 +57,8 @@ pub struct KafkaServer {
     artefacts: Artefacts,
     ports: Ports,
     data: Folder,
+    users: Vec<User>,
+    classes: Option<PathBuf>,
     process: Option<Supervised>,
 }
 
@@ -56,8 +74,13 @@ impl KafkaServer {
         let ports = Ports {
             clients: settings.port.map_or_else(free_port, Ok)?,
             controller: free_port()?,
+            more: settings
+                .listeners
+                .into_iter()
+                .map(|listener| Ok((listener, free_port()?)))
+                .collect::<anyhow::Result<_>>()?,
         };
-        let text = properties::text(ports, data.path(), &settings.properties);
+        let text = properties::text(&ports, data.path(), &settings.properties);
         tokio::fs::write(properties::file(data.path()), text)
             .await
             .with_context(|| format!("cannot write {}", properties::file(data.path()).display()))?;
@@ -65,6 +88,8 @@ impl KafkaServer {
             artefacts,
             ports,
             data,
+            users: settings.users,
+            classes: settings.classes,
             process: None,
         };
         server.format().await?;
@@ -75,6 +100,13 @@ impl KafkaServer {
     /// Returns host and port for clients.
     pub fn bootstrap_servers(&self) -> String {
         format!("127.0.0.1:{}", self.ports.clients)
+    }
+
+    /// Returns host and port of a listener beside the plain one.
+    pub fn address_of(&self, listener: &str) -> Option<String> {
+        let mut more = self.ports.more.iter();
+        let (_, port) = more.find(|(other, _)| other.name == listener)?;
+        Some(format!("127.0.0.1:{port}"))
     }
 
     /// Returns the folder that holds its records, its properties and its log.
@@ -91,7 +123,7 @@ impl KafkaServer {
             [
                 "-Xmx512m".to_owned(),
                 "-cp".to_owned(),
-                self.artefacts.class_path(),
+                self.class_path(),
                 "kafka.Kafka".to_owned(),
                 properties::file(self.data()).display().to_string(),
             ],
@@ -124,6 +156,14 @@ impl KafkaServer {
         }
     }
 
+    fn class_path(&self) -> String {
+        let jars = self.artefacts.class_path();
+        match &self.classes {
+            Some(classes) => format!("{jars}:{}", classes.display()),
+            None => jars,
+        }
+    }
+
     fn log_file(&self) -> PathBuf {
         self.data().join("kafka.log")
     }
@@ -141,6 +181,10 @@ impl KafkaServer {
             ])
             .args(["format", "--cluster-id", properties::CLUSTER_ID, "--config"])
             .arg(properties::file(self.data()))
+            .args(self.users.iter().flat_map(|User { name, password }| {
+                let user = format!("SCRAM-SHA-512=[name={name},password={password}]");
+                ["--add-scram".to_owned(), user]
+            }))
             .kill_on_drop(true)
             .output()
             .await

@@ -43,6 +43,7 @@ impl Kafka {
             port: Some(self.port),
             data: self.data,
             properties: self.properties.into_iter().collect::<BTreeMap<_, _>>(),
+            ..KafkaSettings::default()
         };
         let starting = async move {
             let artefacts = Artefacts::provide(|line| {

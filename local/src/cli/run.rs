@@ -41,6 +41,9 @@ use crate::template::Template;
 /// goes with the run. Where a mapping has no ReportBatchItemFailures, BATCH_FAILURES=report of its function is overruled by raise, loudly:
 /// what it hands back would be lost.
 ///
+/// The mappings themselves read brokers that ask for no authentication, whatever SourceAccessConfigurations the template names; functions
+/// make themselves known as their KAFKA_AUTH says.
+///
 /// An endpoint is asked as Lambda's Invoke API, by FunctionName where the template has one, else by the program's name, else by the
 /// logical ID; `cargo lambda watch` is one. What runs there has an environment of its own, and 16 minutes for an invocation: `watch` compiles
 /// at the first one, and never answers one whose process has died.
