@@ -24,6 +24,8 @@ mod harness;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod kafka_auth;
+#[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod ladder_ends;

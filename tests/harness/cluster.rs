@@ -61,6 +61,14 @@ impl Cluster {
         Self::own_kafka().await
     }
 
+    /// Takes an Apache Kafka that someone else keeps running.
+    pub(crate) const fn at(address: String) -> Self {
+        Self {
+            address,
+            kind: Kind::Kafka { _own: None },
+        }
+    }
+
     /// Starts an Apache Kafka for this test alone, where topics may have the names that they have in production.
     ///
     /// Returns `None` and says so when there is no Java; in CI that fails.

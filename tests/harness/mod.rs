@@ -10,6 +10,8 @@ pub(crate) mod gathered;
 pub(crate) mod ladder;
 pub(crate) mod orders;
 pub(crate) mod payment;
+pub(crate) mod secrets;
+pub(crate) mod secured;
 pub(crate) mod store;
 pub(crate) mod world;
 
