@@ -12,11 +12,14 @@
 //! | `big N` | answers with N bytes |
 //! | `wait MS` | answers nothing to do after so many milliseconds |
 //! | `marks` | answers the number of earlier invocations noted in `MARKER_DIR`, as a string |
+//! | `child` | answers the id of a child process that lives on |
+//! | `child-end` | the same, and then ends |
 //! | `env` | answers the whole environment as an object |
 //! | `poison P/O LINE` | does what the line says when the event holds offset O of partition P, else answers that all is done |
 //! | `init-error TEXT`, `init-crash`, `init-hang` | as its first lines: starts that do not come to an invocation; alone, all starts |
 
 #![expect(
+    clippy::zombie_processes,
     clippy::unwrap_used,
     clippy::panic,
     clippy::arithmetic_side_effects,
@@ -27,7 +30,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::process::exit;
+use std::process::{Command, exit};
 use std::time::Duration;
 
 fn variable(name: &str) -> Option<String> {
@@ -131,6 +134,10 @@ async fn main() {
                 ("response", b"{}".to_vec())
             }
             "marks" => ("response", format!("\"{earlier}\"").into_bytes()),
+            "child" | "child-end" => {
+                let child = Command::new("sleep").arg("300").spawn().unwrap();
+                ("response", child.id().to_string().into_bytes())
+            }
             "env" => {
                 let env: BTreeMap<String, String> = std::env::vars().collect();
                 ("response", serde_json::to_vec(&env).unwrap())
@@ -142,5 +149,8 @@ async fn main() {
             .send()
             .await
             .unwrap();
+        if word == "child-end" {
+            exit(0);
+        }
     }
 }

@@ -41,7 +41,7 @@ pub enum Fault {
     #[error("the invocation timed out after {} s", .0.as_secs_f64())]
     TimedOut(Duration),
     /// The answer was larger than Lambda takes.
-    #[error("the answer is larger than 6 MB")]
+    #[error("its answer, or the error that it reports, is larger than 6 MB")]
     AnswerTooLarge,
     /// The process could not be started, or did not get as far as asking for its first invocation.
     #[error("the function did not start: {0}")]

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, Response, StatusCode};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use serde_json::json;
@@ -46,7 +47,7 @@ pub struct Invocation {
 pub enum Reply {
     /// It answered.
     Answer(Bytes),
-    /// It answered with more than Lambda takes.
+    /// It answered, or reported an error, with more than Lambda takes.
     TooLarge,
     /// It reported an error.
     Error {
@@ -99,6 +100,10 @@ impl RuntimeApi {
             )
             .route("/2018-06-01/runtime/invocation/{id}/error", post(error))
             .route("/2018-06-01/runtime/init/error", post(init_error))
+            .fallback(async || refused(StatusCode::NOT_FOUND, "InvalidPath"))
+            .method_not_allowed_fallback(async || {
+                refused(StatusCode::METHOD_NOT_ALLOWED, "InvalidMethod")
+            })
             .with_state(Arc::clone(&desk));
         let server = HttpServer::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), routes).await?;
         Ok(Self { server, desk })
@@ -114,23 +119,57 @@ impl RuntimeApi {
         self.desk
             .when(|slots| match &slots.init_error {
                 Some(error) => Some(Err(error.clone())),
-                None => slots.waiting.is_some().then_some(Ok(())),
+                None => slots.is_asking().then_some(Ok(())),
             })
             .await
     }
 
     /// Hands one invocation to the process, as soon as it asks, and waits for what it says.
     ///
-    /// Returns `None` when the process went away with it. One invocation at a time.
-    pub async fn invoke(&self, invocation: Invocation) -> Option<Reply> {
-        let waiting = self.desk.when(|slots| slots.waiting.take()).await;
+    /// Waits without end when the process says nothing. One invocation at a time.
+    pub async fn invoke(&self, invocation: Invocation) -> Reply {
         let (reply, replied) = oneshot::channel();
-        self.desk.slots().running = Some(Running {
-            id: invocation.id.clone(),
-            reply,
-        });
-        waiting.send(invocation).ok()?;
-        replied.await.ok()
+        let mut handing_over = Some((invocation, reply));
+        self.desk
+            .when(|slots| {
+                let (invocation, reply) = handing_over.take()?;
+                handing_over = slots.hand_over(invocation, reply).err();
+                handing_over.is_none().then_some(())
+            })
+            .await;
+        match replied.await {
+            Ok(reply) => reply,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+impl Slots {
+    /// Tells whether the process waits for an invocation, and is still there to take it.
+    fn is_asking(&self) -> bool {
+        self.waiting
+            .as_ref()
+            .is_some_and(|waiting| !waiting.is_closed())
+    }
+
+    /// Hands an invocation to the process, or gives it back when the process does not ask.
+    fn hand_over(
+        &mut self,
+        invocation: Invocation,
+        reply: oneshot::Sender<Reply>,
+    ) -> Result<(), (Invocation, oneshot::Sender<Reply>)> {
+        let Some(waiting) = self.waiting.take() else {
+            return Err((invocation, reply));
+        };
+        let id = invocation.id.clone();
+        match waiting.send(invocation) {
+            Ok(()) => {
+                self.running = Some(Running { id, reply });
+                Ok(())
+            }
+            // It asked and hung up; it may ask again.
+            Err(invocation) => Err((invocation, reply)),
+        }
     }
 }
 
@@ -155,11 +194,11 @@ impl Desk {
         let running = self.slots().running.take_if(|running| running.id == id);
         match running {
             Some(running) => {
-                let too_large = reply == Reply::TooLarge;
+                let is_too_large = reply == Reply::TooLarge;
                 // Nobody waits any more when the time is up: the process is being killed.
                 running.reply.send(reply).ok();
-                if too_large {
-                    refused(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge")
+                if is_too_large {
+                    too_large()
                 } else {
                     accepted()
                 }
@@ -201,20 +240,24 @@ async fn response(
     Path(id): Path<String>,
     body: Body,
 ) -> Response<Body> {
-    let reply = match axum::body::to_bytes(body, MAX_ANSWER_BYTES).await {
-        Ok(answer) => Reply::Answer(answer),
-        Err(error) if is_length_limit(&error) => Reply::TooLarge,
-        Err(_) => return refused(StatusCode::BAD_REQUEST, "TruncatedHTTPRequest"),
-    };
-    desk.reply(&id, reply)
+    match read(body).await {
+        Ok(answer) => desk.reply(&id, Reply::Answer(answer)),
+        Err(Unread::TooLarge) => desk.reply(&id, Reply::TooLarge),
+        Err(Unread::Truncated) => truncated(),
+    }
 }
 
 async fn error(
     State(desk): State<Arc<Desk>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Body,
 ) -> Response<Body> {
+    let body = match read(body).await {
+        Ok(body) => body,
+        Err(Unread::TooLarge) => return desk.reply(&id, Reply::TooLarge),
+        Err(Unread::Truncated) => return truncated(),
+    };
     let InitError {
         error_type,
         message,
@@ -231,11 +274,36 @@ async fn error(
 async fn init_error(
     State(desk): State<Arc<Desk>>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Body,
 ) -> Response<Body> {
+    let (body, answer) = match read(body).await {
+        Ok(body) => (body, accepted()),
+        Err(Unread::TooLarge) => (Bytes::from_static(b"its report is too large"), too_large()),
+        Err(Unread::Truncated) => return truncated(),
+    };
     desk.slots().init_error = Some(read_error(&headers, &body));
     desk.changed.notify_waiters();
-    accepted()
+    answer
+}
+
+/// Why a body could not be read.
+#[derive(Debug)]
+enum Unread {
+    TooLarge,
+    Truncated,
+}
+
+/// Reads a body of at most [`MAX_ANSWER_BYTES`].
+async fn read(body: Body) -> Result<Bytes, Unread> {
+    axum::body::to_bytes(body, MAX_ANSWER_BYTES)
+        .await
+        .map_err(|error| {
+            if is_length_limit(&error) {
+                Unread::TooLarge
+            } else {
+                Unread::Truncated
+            }
+        })
 }
 
 /// Reads an error report: `errorType` from the body, else from the header; a body that is no report is the message.
@@ -274,6 +342,14 @@ fn accepted() -> Response<Body> {
     document(StatusCode::ACCEPTED, &json!({"status": "OK"}))
 }
 
+fn too_large() -> Response<Body> {
+    refused(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge")
+}
+
+fn truncated() -> Response<Body> {
+    refused(StatusCode::BAD_REQUEST, "TruncatedHTTPRequest")
+}
+
 fn refused(status: StatusCode, error_type: &str) -> Response<Body> {
     let text = status.canonical_reason().unwrap_or_default();
     document(
@@ -285,5 +361,8 @@ fn refused(status: StatusCode, error_type: &str) -> Response<Body> {
 fn document(status: StatusCode, body: &serde_json::Value) -> Response<Body> {
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

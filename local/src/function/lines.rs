@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::sync::mpsc::UnboundedSender;
+
+/// The longest line that is passed on whole; what is longer comes in pieces, as from CloudWatch Logs.
+const LONGEST: u64 = 256 * 1024;
 
 /// A line that a function's process wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,19 +61,28 @@ impl Spout {
     pub(super) async fn pour(self, from: impl AsyncRead + Unpin) {
         let mut reader = BufReader::new(from);
         let mut bytes = Vec::new();
-        while matches!(reader.read_until(b'\n', &mut bytes).await, Ok(read) if read > 0) {
-            let text = String::from_utf8_lossy(&bytes);
-            let line = Line {
-                function: Arc::clone(&self.function),
-                sandbox: self.sandbox,
-                stream: self.stream,
-                text: text.trim_end_matches(['\r', '\n']).to_owned(),
-            };
-            if self.lines.send(line).is_err() {
-                // Nobody listens; go on reading, so that the process does not block.
-                tracing::trace!("a line went unread");
+        loop {
+            let mut piece = (&mut reader).take(LONGEST);
+            if !matches!(piece.read_until(b'\n', &mut bytes).await, Ok(read) if read > 0) {
+                break;
             }
+            let text = String::from_utf8_lossy(&bytes);
+            self.say(text.trim_end_matches(['\r', '\n']).to_owned());
             bytes.clear();
+        }
+    }
+
+    /// Passes one line on.
+    pub(super) fn say(&self, text: String) {
+        let line = Line {
+            function: Arc::clone(&self.function),
+            sandbox: self.sandbox,
+            stream: self.stream,
+            text,
+        };
+        if self.lines.send(line).is_err() {
+            // Nobody listens; go on reading, so that the process does not block.
+            tracing::trace!("a line went unread");
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Living {
     groups: Mutex<BTreeSet<i32>>,
 }
 
-/// A process group that is in the list as long as its leader has not been waited for.
+/// A process group that is in the list until it has been killed; nothing of it outlives its leader, as in Lambda's sandbox.
 #[derive(Debug)]
 struct Group {
     leader: Pid,
@@ -97,8 +97,8 @@ impl Life {
     /// Waits for the process to end, and for its last lines.
     pub(super) async fn ended(&mut self) -> String {
         let status = self.child.wait().await;
-        self.group.leave();
-        // A child of its own may hold the pipes open for ever.
+        self.group.end();
+        // A child of its own that left the group may hold the pipes open for ever.
         let last_lines = async { while self.readers.join_next().await.is_some() {} };
         if tokio::time::timeout(Duration::from_millis(500), last_lines)
             .await
@@ -116,7 +116,7 @@ impl Life {
     pub(super) fn has_ended(&mut self) -> bool {
         let ended = !matches!(self.child.try_wait(), Ok(None));
         if ended {
-            self.group.leave();
+            self.group.end();
         }
         ended
     }
@@ -164,15 +164,16 @@ impl Group {
         }
     }
 
-    fn leave(&self) {
+    /// Kills what is left of the group, then forgets it: its number may belong to another one from now on.
+    fn end(&self) {
+        self.signal(Signal::SIGKILL);
         self.living.leave(self.leader.as_raw());
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.signal(Signal::SIGKILL);
-        self.leave();
+        self.end();
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lambda::{Clock, SystemClock};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::lines::Spout;
@@ -50,7 +51,7 @@ impl Sandbox {
         self.busy = true;
         let settings = Arc::clone(&self.settings);
         let outcome = match self.warm().await {
-            Ok(process) => run(process, &settings, event).await,
+            Ok((process, limit)) => run(process, &settings, limit, event).await,
             Err(fault) => Outcome::Failed(fault),
         };
         if leaves_no_process(&outcome)
@@ -77,8 +78,8 @@ impl Sandbox {
         }
     }
 
-    /// Returns a process that has asked for an invocation.
-    async fn warm(&mut self) -> Result<&mut Process, Fault> {
+    /// Returns a process that has asked for an invocation, and how much of the function's time is left for it.
+    async fn warm(&mut self) -> Result<(&mut Process, Duration), Fault> {
         if self
             .process
             .as_mut()
@@ -86,15 +87,44 @@ impl Sandbox {
         {
             self.process = None;
         }
-        if self.process.is_none() {
-            self.process = Some(self.start().await?);
-        }
-        self.process
-            .as_mut()
-            .ok_or_else(|| Fault::Init("there is no process".to_owned()))
+        let timeout = self.settings.timeout;
+        let (process, limit) = match self.process.take() {
+            Some(process) => (process, timeout),
+            None => self.cold().await?,
+        };
+        Ok((self.process.insert(process), limit))
     }
 
-    async fn start(&self) -> Result<Process, Fault> {
+    /// Starts a process, and once more where its init takes too long.
+    async fn cold(&self) -> Result<(Process, Duration), Fault> {
+        let timeout = self.settings.timeout;
+        if let Some(process) = self.start(self.settings.init_timeout).await? {
+            return Ok((process, timeout));
+        }
+        let started = Instant::now();
+        let process = self.start_again().await?;
+        Ok((process, timeout.saturating_sub(started.elapsed())))
+    }
+
+    /// Starts a process whose init took too long a second time, in the time of the invocation.
+    ///
+    /// Source: AWS Lambda developer guide, "Understanding the Lambda execution environment lifecycle", "Failures during the Init phase".
+    async fn start_again(&self) -> Result<Process, Fault> {
+        let allowed = self.settings.init_timeout.as_secs_f64();
+        let timeout = self.settings.timeout.as_secs_f64();
+        self.spout.say(format!(
+            "init took more than {allowed} s; it is started again, now in the time of the invocation ({timeout} s), as Lambda does"
+        ));
+        let started = self.start(self.settings.timeout).await?;
+        started.ok_or_else(|| {
+            Fault::Init(format!(
+                "it asked for no invocation within {allowed} s, nor within {timeout} s when it was started again"
+            ))
+        })
+    }
+
+    /// Starts a process and waits until it asks for an invocation; `None` when it did not within `limit`.
+    async fn start(&self, limit: Duration) -> Result<Option<Process>, Fault> {
         std::fs::create_dir_all(&self.folder).map_err(|error| {
             Fault::Init(format!("cannot make {}: {error}", self.folder.display()))
         })?;
@@ -104,26 +134,32 @@ impl Sandbox {
         let problem = tokio::select! {
             biased;
             ready = process.api.ready() => match ready {
-                Ok(()) => return Ok(process),
-                Err(error) => error.to_string(),
+                Ok(()) => return Ok(Some(process)),
+                Err(error) => Some(error.to_string()),
             },
-            status = process.life.ended() => format!("its process ended before it asked for an invocation: {status}"),
-            () = tokio::time::sleep(self.settings.init_timeout) => {
-                format!("it asked for no invocation within {} s", self.settings.init_timeout.as_secs_f64())
-            }
+            status = process.life.ended() => Some(format!("its process ended before it asked for an invocation: {status}")),
+            () = tokio::time::sleep(limit) => None,
         };
         process.life.kill().await;
-        Err(Fault::Init(problem))
+        match problem {
+            Some(problem) => Err(Fault::Init(problem)),
+            None => Ok(None),
+        }
     }
 }
 
-async fn run(process: &mut Process, settings: &FunctionSettings, event: Bytes) -> Outcome {
-    let timeout_ms = i64::try_from(settings.timeout.as_millis()).unwrap_or(i64::MAX);
+async fn run(
+    process: &mut Process,
+    settings: &FunctionSettings,
+    limit: Duration,
+    event: Bytes,
+) -> Outcome {
+    let limit_ms = i64::try_from(limit.as_millis()).unwrap_or(i64::MAX);
     let id = Uuid::new_v4();
     let invocation = Invocation {
         id: id.to_string(),
         event,
-        deadline_ms: SystemClock.now().plus_millis(timeout_ms).millis(),
+        deadline_ms: SystemClock.now().plus_millis(limit_ms).millis(),
         function_arn: settings.arn(),
         trace_id: format!("Root=1-00000000-{:.24};Sampled=0", id.simple()),
     };
@@ -135,26 +171,25 @@ async fn run(process: &mut Process, settings: &FunctionSettings, event: Bytes) -
         reply = &mut replied => reply,
         status = life.ended() => {
             let last_words = tokio::time::timeout(LAST_WORDS, replied).await;
-            match last_words.ok().flatten() {
-                Some(reply) => Some(reply),
-                None => return Outcome::Failed(Fault::Crashed(status)),
+            match last_words {
+                Ok(reply) => reply,
+                Err(_) => return Outcome::Failed(Fault::Crashed(status)),
             }
         }
-        () = tokio::time::sleep(settings.timeout) => {
+        () = tokio::time::sleep(limit) => {
             return Outcome::Failed(Fault::TimedOut(settings.timeout));
         }
     };
     match reply {
-        Some(Reply::Answer(answer)) => Outcome::Answered(answer),
-        Some(Reply::TooLarge) => Outcome::Failed(Fault::AnswerTooLarge),
-        Some(Reply::Error {
+        Reply::Answer(answer) => Outcome::Answered(answer),
+        Reply::TooLarge => Outcome::Failed(Fault::AnswerTooLarge),
+        Reply::Error {
             error_type,
             message,
-        }) => Outcome::Failed(Fault::Error {
+        } => Outcome::Failed(Fault::Error {
             error_type,
             message,
         }),
-        None => Outcome::Failed(Fault::Crashed(life.ended().await)),
     }
 }
 

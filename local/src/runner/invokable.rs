@@ -11,10 +11,6 @@ use super::planned::{PlannedFunction, Way};
 use crate::function::{Function, FunctionSettings, Line, Program};
 use crate::invoke::{Endpoint, Invoke, Outcome};
 
-/// How long a process may take until it asks for its first invocation. Lambda's limit is 10 s; a machine with other work to do may
-/// take its time.
-const INIT: Duration = Duration::from_mins(1);
-
 /// A function of a template, in one of the two ways.
 #[derive(Debug)]
 pub(super) enum Invokable {
@@ -44,7 +40,6 @@ impl Invokable {
             env: planned.env.clone(),
             overrides: planned.overrides.clone(),
             timeout: planned.timeout,
-            init_timeout: INIT,
             memory_mb: planned.memory_mb,
             concurrency: planned.sandboxes,
             ..FunctionSettings::new(&planned.name, program)

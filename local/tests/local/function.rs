@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use local::function::{Function, FunctionSettings, Stream};
+use local::function::{Function, FunctionSettings, Program, Stream};
 use local::invoke::{Fault, Invoke, Outcome};
 use tokio::time::Instant;
 
@@ -118,10 +118,13 @@ async fn a_function_that_does_not_start_says_why() {
     assert!(problem.contains("exit status: 3"), "{problem}");
     let hanging = scripted_with(&["init-hang"], |mut settings| {
         settings.init_timeout = Duration::from_millis(300);
-        settings
+        settings.with_timeout(Duration::from_millis(400))
     });
     let problem = init_fault(&hanging).await;
-    assert!(problem.contains("within 0.3 s"), "{problem}");
+    assert!(
+        problem.contains("within 0.3 s, nor within 0.4 s"),
+        "{problem}"
+    );
     let nowhere = FunctionSettings::new("nowhere", PathBuf::from("/no/such/program"));
     let (lines, _) = tokio::sync::mpsc::unbounded_channel();
     let nowhere = Function::new(nowhere, None, lines).unwrap();
@@ -189,6 +192,71 @@ async fn invocations_run_at_once_up_to_the_number_of_sandboxes_each_in_its_own_d
     let took = started.elapsed();
     assert!(took >= Duration::from_secs(2), "{took:?}");
     assert_eq!(scripted.events().len(), 5);
+}
+
+#[tokio::test]
+async fn an_init_that_takes_too_long_is_started_again_in_the_time_of_the_invocation() {
+    let limit = Duration::from_secs(4);
+    let mut slow = scripted_with(&["init-hang", "hang"], |mut settings| {
+        settings.init_timeout = Duration::from_millis(300);
+        settings.with_timeout(limit)
+    });
+    let started = Instant::now();
+    let outcome = slow.function.invoke(EVENT).await;
+    assert_eq!(outcome, Outcome::Failed(Fault::TimedOut(limit)));
+    // The second start is not added to the invocation's time.
+    let took = started.elapsed();
+    assert!(took < limit + Duration::from_millis(600), "{took:?}");
+    let mut told = Vec::new();
+    while let Ok(line) = slow.lines.try_recv() {
+        told.push(line.text);
+    }
+    let told = told.iter().any(|line| {
+        line.starts_with("init took more than 0.3 s; it is started again, now in the time")
+    });
+    assert!(told);
+}
+
+#[tokio::test]
+async fn nothing_that_a_process_started_outlives_it() {
+    for ends in ["child\ncrash\nanswer 3", "child-end\nanswer 3"] {
+        let scripted = scripted(&[ends]);
+        let Outcome::Answered(child) = scripted.function.invoke(EVENT).await else {
+            panic!("it answers with its child");
+        };
+        let child = PathBuf::from("/proc").join(std::str::from_utf8(&child).unwrap());
+        let is_alive = || {
+            let status = std::fs::read_to_string(child.join("status")).unwrap_or_default();
+            !status.is_empty() && !status.contains("State:\tZ")
+        };
+        let ended = async {
+            scripted.function.invoke(EVENT).await;
+            while is_alive() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(5), ended).await;
+        assert!(ended.is_ok(), "{ends:?}");
+        assert_eq!(scripted.function.invoke(EVENT).await, answered("3"));
+    }
+}
+
+#[tokio::test]
+async fn a_line_without_end_comes_in_pieces() {
+    let program = Program {
+        file: PathBuf::from("sh"),
+        arguments: ["-c", "head -c 600000 /dev/zero | tr '\\0' x; exit 3"]
+            .map(str::to_owned)
+            .to_vec(),
+    };
+    let (sender, mut lines) = tokio::sync::mpsc::unbounded_channel();
+    let function = Function::new(FunctionSettings::new("flood", program), None, sender).unwrap();
+    function.invoke(EVENT).await;
+    let mut pieces = Vec::new();
+    while let Ok(line) = lines.try_recv() {
+        pieces.push(line.text.len());
+    }
+    assert_eq!(pieces, [262_144, 262_144, 75_712]);
 }
 
 #[tokio::test]

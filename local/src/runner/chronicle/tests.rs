@@ -205,7 +205,7 @@ fn every_end_has_its_word() {
         failed(Fault::AnswerTooLarge),
         None,
         "too-large",
-        Some("the answer is larger than 6 MB"),
+        Some("its answer, or the error that it reports, is larger than 6 MB"),
     );
     check_outcome(
         failed(Fault::Init("x".to_owned())),
