@@ -64,10 +64,14 @@ impl<'a> SettingsReader<'a> {
 
     /// Notes a problem with a setting; `text` continues the setting's name, as in "is empty".
     pub fn problem(&mut self, name: &str, text: impl fmt::Display) {
-        self.problems.push(Problem {
+        let problem = Problem {
             name: name.to_owned(),
             text: text.to_string(),
-        });
+        };
+        // Parts that share a setting each read it.
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
     }
 
     /// Reads a setting that must be there.

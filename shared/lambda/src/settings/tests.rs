@@ -115,3 +115,14 @@ fn the_environment_of_the_process_is_read_by_name() {
     assert!(env("PATH").is_some());
     assert_eq!(env("NO_SUCH_NAME_IS_SET_ANYWHERE"), None);
 }
+
+#[test]
+fn a_setting_that_two_parts_read_is_told_once() {
+    let env = |_: &str| Some("x".to_owned());
+    let mut reader = SettingsReader::new(&env);
+    for _ in 0..2 {
+        assert_eq!(reader.optional("SHARED", str::parse::<u8>), None);
+    }
+    let wrong = reader.finish(None::<()>).unwrap_err().to_string();
+    assert_eq!(wrong.matches("SHARED").count(), 1, "{wrong}");
+}
