@@ -59,7 +59,9 @@ impl Trouble {
 
     /// Tells whether something stands in the way that waiting does not take away.
     pub(crate) fn is_lasting(&self) -> bool {
-        matches!(&*self.lock(), Some((_, Some(_))))
+        let last = self.lock();
+        let obstacle = last.as_ref().and_then(|(_, obstacle)| *obstacle);
+        obstacle.is_some_and(Obstacle::is_certain)
     }
 
     /// Tells whether what the client makes itself known with is refused.

@@ -61,6 +61,17 @@ impl Obstacle {
         }
     }
 
+    /// Tells whether it is more than a guess: a broker that goes away closes connections too.
+    pub(crate) const fn is_certain(self) -> bool {
+        match self {
+            Self::Certificate
+            | Self::Credentials
+            | Self::TopicPermission
+            | Self::ClusterPermission => true,
+            Self::PlainListener | Self::TlsListener | Self::Mechanism | Self::NoToken => false,
+        }
+    }
+
     /// Tells whether other credentials would help.
     pub(crate) const fn is_refusal_of_credentials(self) -> bool {
         match self {

@@ -133,6 +133,20 @@ mod tests {
     }
 
     #[test]
+    fn row_95_without_a_file_the_places_are_looked_at_where_systems_keep_theirs() {
+        let check = |trust: &Trust, location: Option<&str>, pem: Option<&str>| {
+            let mut config = ClientConfig::new();
+            trust.configure(&mut config);
+            assert_eq!(config.get("ssl.ca.location"), location);
+            assert_eq!(config.get("ssl.ca.pem"), pem);
+            let identified = config.get("ssl.endpoint.identification.algorithm");
+            assert_eq!(identified, Some("https"));
+        };
+        check(&Trust::System, Some("probe"), None);
+        check(&Trust::Only(CA.into()), None, Some(CA));
+    }
+
+    #[test]
     fn what_is_no_file_is_refused_by_name() {
         let missing = Trust::read_file("/nowhere/ca.pem").unwrap_err();
         assert!(
