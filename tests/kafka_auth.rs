@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws::{Keys, Sdk, Secret};
 use futures_util::future::join_all;
-use kafka::{Auth, Connection, Iam, Producer, Reader, Scram, Trust};
+use kafka::{Auth, ChunkLimit, Connection, Iam, Producer, Reader, Scram, Trust};
 use lambda::Broker;
 use local::lambda_api::Reply;
 use pipeline::{Headers, Outgoing};
@@ -20,7 +20,7 @@ use crate::harness::ladder::Ladder;
 use crate::harness::orders;
 use crate::harness::payment::{fresh_ids, payment};
 use crate::harness::secrets::{ARN, Secrets};
-use crate::harness::secured::{ALICE, BOB, Secured, Way};
+use crate::harness::secured::{ALICE, BOB, CAROL, Secured, Way};
 use crate::harness::until;
 use crate::harness::world::World;
 
@@ -148,6 +148,7 @@ async fn each_wrong_way_in_is_told_within_ten_seconds_with_what_to_look_at() {
     let right = Secrets::with(ALICE.0, ALICE.1).await;
     let wrong_password = Secrets::with(ALICE.0, "wr0ng-s3cret").await;
     let nobody = Secrets::with("mallory", "mallorys-s3cret").await;
+    let enough = Secrets::with(CAROL.0, CAROL.1).await;
     let no_rights = Secrets::with(BOB.0, BOB.1).await;
     let closed = Secrets::start().await;
     let topic = &Ladder::with_delays(&[]).main;
@@ -232,6 +233,7 @@ async fn each_wrong_way_in_is_told_within_ten_seconds_with_what_to_look_at() {
             "AccessDeniedException (HTTP 400)",
         ),
     ];
+    check_enough(&secured, &auth(&secured, Way::Scram, &enough, key)).await;
     let elsewhere = secured.address(Way::Tls).replace("127.0.0.1", "localhost");
     cases.push(Wrong {
         what: "another host than the certificate names",
@@ -256,6 +258,33 @@ async fn each_wrong_way_in_is_told_within_ten_seconds_with_what_to_look_at() {
     let problems: Vec<String> = told.await.into_iter().flatten().collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert_eq!(secured.cluster().records(topic).await, []);
+}
+
+/// To write takes the permission to write, and to read takes that to read: none for the cluster and none for a group.
+async fn check_enough(secured: &Secured, auth: &Auth) {
+    let connection = Connection {
+        brokers: secured.address(Way::Scram).parse().unwrap(),
+        auth: auth.clone(),
+    };
+    let topic = Ladder::with_delays(&[]).dlq;
+    secured.cluster().create(&topic, 1, &[]).await;
+    secured.allow(CAROL.0, &["Write"], &topic);
+    let record = Outgoing {
+        topic: topic.clone(),
+        key: None,
+        value: None,
+        headers: Headers::default(),
+    };
+    let sender = Producer::new(connection.clone());
+    sender.produce(&record).await.unwrap();
+    secured.allow(CAROL.0, &["Read"], &topic);
+    let mut reader = Reader::open(&connection, &topic).await.unwrap();
+    let limit = ChunkLimit {
+        records: 1,
+        bytes: 1,
+    };
+    let chunk = reader.next_chunk(limit, std::future::pending()).await;
+    assert_eq!(chunk.unwrap().records.len(), 1);
 }
 
 /// Returns what is wrong with how a failure is told.

@@ -54,10 +54,15 @@ async fn every_wrong_setting_of_payments_stands_in_one_line() {
         ("IDEMPOTENCY_KEY_LIFETIME", "for ever"),
         ("ASK_FIRST", "never"),
         ("MARKER_DIR", ""),
+        ("KAFKA_AUTH", "scram"),
+        ("KAFKA_CA", "/nowhere/ca.pem"),
     ];
     let absent = ["KAFKA_BROKERS", "INCIDENT_BUCKET"];
-    let mut names: Vec<&str> = wrong.iter().map(|(name, _)| *name).collect();
+    // The mode itself is right, and lacks its secret.
+    let wrong_themselves = wrong.iter().filter(|(name, _)| *name != "KAFKA_AUTH");
+    let mut names: Vec<&str> = wrong_themselves.map(|(name, _)| *name).collect();
     names.extend(absent);
+    names.push("KAFKA_SECRET_ARN is not set");
     let wrong: Vec<_> = wrong.into_iter().collect();
     check(&binaries::payments(), &wrong, &absent, &names).await;
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 use local::kafka_server::{Artefacts, KafkaServer, KafkaSettings, Listener, Protocol, User};
+use pipeline::Topic;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 
@@ -17,10 +18,14 @@ pub(crate) const ALICE: (&str, &str) = ("alice", "alices-s3cret");
 /// A user that may do nothing.
 pub(crate) const BOB: (&str, &str) = ("bob", "bobs-s3cret");
 
+/// A user that may do what a test allows.
+pub(crate) const CAROL: (&str, &str) = ("carol", "carols-s3cret");
+
 /// The broker; dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Secured {
     server: KafkaServer,
+    class_path: String,
     folder: TempDir,
 }
 
@@ -80,12 +85,17 @@ impl Secured {
                 listener(Way::Scram, Protocol::SaslSsl),
                 listener(Way::Iam, Protocol::SaslSsl),
             ],
-            users: vec![user(ALICE), user(BOB)],
+            users: vec![user(ALICE), user(BOB), user(CAROL)],
             classes: Some(classes),
             ..KafkaSettings::default()
         };
+        let class_path = artefacts.class_path();
         let server = KafkaServer::start(artefacts, settings).await?;
-        Ok(Self { server, folder })
+        Ok(Self {
+            server,
+            class_path,
+            folder,
+        })
     }
 
     /// Returns the broker by its plain listener, for what the test itself does.
@@ -109,6 +119,22 @@ impl Secured {
     /// Returns the file with an authority that has signed nothing.
     pub(crate) fn other_ca(&self) -> String {
         self.file("other-ca.pem")
+    }
+
+    /// Allows a user these operations on a topic, and nothing else.
+    pub(crate) fn allow(&self, user: &str, operations: &[&str], topic: &Topic) {
+        let mut command = Command::new("java");
+        command
+            .args(["-cp", &self.class_path, "org.apache.kafka.tools.AclCommand"])
+            .args(["--bootstrap-server", &self.server.bootstrap_servers()])
+            .args(["--add", "--allow-principal", &format!("User:{user}")])
+            .args(["--topic", topic.as_str()]);
+        for operation in operations {
+            command.args(["--operation", operation]);
+        }
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
     }
 
     fn file(&self, name: &str) -> String {
