@@ -64,7 +64,7 @@ impl Bare {
             function_arn: "arn:aws:lambda:us-east-1:000000000000:function:bare".to_owned(),
             trace_id: "Root=1-00000000-000000000000000000000000;Sampled=0".to_owned(),
         };
-        self.api.invoke(invocation).await
+        Some(self.api.invoke(invocation).await)
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
