@@ -9,12 +9,13 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use pipeline::lanes::lanes;
 use pipeline::{BatchAnswer, Partition, Record, Timestamp, Topic};
 
+use crate::check::Checks;
 use crate::clock::Clock;
 use crate::deadline::Deadline;
-use crate::event::{Entry, Event, Undecodable, decode};
+use crate::event::{Entry, Event, EventError, Payload, Undecodable, decode};
 use crate::handed_back::log_hand_back;
 use crate::hold::Hold;
-use crate::invocation::{BatchFailures, InvocationError};
+use crate::invocation::{Answer, BatchFailures, InvocationError};
 use crate::memory::DoneMemory;
 use crate::metrics::{Count, Measured, Metrics};
 use crate::outcome::{Cause, Outcome};
@@ -63,6 +64,7 @@ pub struct BatchLoop<S, C> {
     memory: Mutex<DoneMemory>,
     hold: Hold,
     metrics: Option<Metrics>,
+    checks: Option<Checks>,
 }
 
 /// One entry of the event on its way through the loop.
@@ -82,6 +84,15 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
             memory: Mutex::new(DoneMemory::new()),
             hold: Hold::default(),
             metrics: None,
+            checks: None,
+        }
+    }
+
+    /// Answers `{"check":true}` too.
+    pub fn with_checks(self, checks: Checks) -> Self {
+        Self {
+            checks: Some(checks),
+            ..self
         }
     }
 
@@ -98,14 +109,30 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
         &self.step
     }
 
-    /// Runs one invocation: the event as JSON, and the deadline header as it came.
-    pub async fn run(
-        &self,
-        payload: &str,
-        deadline_ms: u64,
-    ) -> Result<BatchAnswer, InvocationError> {
+    /// Runs one invocation: the payload as JSON, and the deadline header as it came.
+    pub async fn run(&self, payload: &str, deadline_ms: u64) -> Result<Answer, InvocationError> {
         let started = self.clock.now();
         let deadline = Deadline::from_header(deadline_ms, started);
+        match decode(payload).map_err(|error| self.refuse(error.into()))? {
+            Payload::Event(event) => {
+                let answer = self.run_event(&event, deadline, started).await?;
+                Ok(Answer::Batch(answer))
+            }
+            Payload::Check => match &self.checks {
+                Some(checks) => Ok(Answer::Check(
+                    checks.run(deadline.left(self.clock.now())).await,
+                )),
+                None => Err(self.refuse(EventError::NoRecords.into())),
+            },
+        }
+    }
+
+    async fn run_event(
+        &self,
+        event: &Event,
+        deadline: Deadline,
+        started: Timestamp,
+    ) -> Result<BatchAnswer, InvocationError> {
         let limit = self.step.call_limit_ms();
         if !deadline.admits_any_call(limit) {
             return Err(self.refuse(InvocationError::TimeoutTooShort {
@@ -113,7 +140,6 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
                 needed_ms: deadline.at().millis_since(deadline.last_call(limit)),
             }));
         }
-        let event = decode(payload).map_err(|error| self.refuse(error.into()))?;
         self.step.start(started);
         let jobs: Vec<Job<'_>> = event
             .entries
@@ -123,9 +149,9 @@ impl<S: Step, C: Clock> BatchLoop<S, C> {
                 came: OnceLock::new(),
             })
             .collect();
-        let turn = Turn::new(deadline, started, partitions(&event));
+        let turn = Turn::new(deadline, started, partitions(event));
         self.run_jobs(&jobs, &turn).await;
-        self.conclude(&event, &jobs, &turn, started).await
+        self.conclude(event, &jobs, &turn, started).await
     }
 
     /// Runs all jobs until they are through or the answer is due.

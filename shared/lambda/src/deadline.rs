@@ -1,5 +1,7 @@
 //! How much time an invocation has, and what must not start in the rest of it.
 
+use std::time::Duration;
+
 use pipeline::Timestamp;
 
 /// The moment at which Lambda ends the invocation, and when it was told.
@@ -46,6 +48,12 @@ impl Deadline {
     /// Returns when the answer must be given.
     pub const fn answer_by(self) -> Timestamp {
         self.at.plus_millis(-Self::ANSWER_MS)
+    }
+
+    /// Returns how long there is until the answer must be given; nothing when that is past.
+    pub fn left(self, now: Timestamp) -> Duration {
+        let left_ms = self.answer_by().millis_since(now).max(0);
+        Duration::from_millis(left_ms.unsigned_abs())
     }
 
     /// Returns until when waiting for a record to be due is allowed.

@@ -4,7 +4,7 @@
 //! fails as a whole. Source: AWS Lambda developer guide, "Using Lambda with Amazon MSK", and what emulators were seen to send.
 
 mod header_list;
-mod object;
+pub(crate) mod object;
 mod record;
 
 use std::collections::HashMap;
@@ -15,6 +15,16 @@ use serde_json::value::RawValue;
 
 use self::object::{Object, elements};
 use self::record::Place;
+use crate::check::{InvalidCheck, is_asked};
+
+/// What an invocation's payload turned out to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// Records.
+    Event(Event),
+    /// `{"check":true}`: what the function can reach is asked for.
+    Check,
+}
 
 /// The records of one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,10 +81,15 @@ pub enum EventError {
     /// Records that are not grouped by topic and partition.
     #[error("\"records\" of the event is not a JSON object")]
     RecordsNotAnObject,
+    /// No event, and no check either, though it has a field of that name.
+    #[error(transparent)]
+    Check(#[from] InvalidCheck),
 }
 
-/// Decodes an event; what cannot be read as a record stands beside the records that can.
-pub fn decode(payload: &str) -> Result<Event, EventError> {
+/// Decodes a payload; what cannot be read as a record stands beside the records that can.
+///
+/// What has records is an event, whatever else it has; a check is looked for only where there are none.
+pub fn decode(payload: &str) -> Result<Payload, EventError> {
     let payload: &RawValue =
         serde_json::from_str(payload).map_err(|error| EventError::NotJson {
             line: error.line(),
@@ -104,10 +119,12 @@ pub fn decode(payload: &str) -> Result<Event, EventError> {
         }
     }
     if found {
-        Ok(Event {
+        Ok(Payload::Event(Event {
             entries: groups.entries(),
             headers_lost,
-        })
+        }))
+    } else if is_asked(&event)? {
+        Ok(Payload::Check)
     } else {
         Err(EventError::NoRecords)
     }

@@ -1,8 +1,21 @@
-//! How an invocation ends that is not clean.
+//! How an invocation ends.
 
 use std::num::NonZeroU16;
 
+use pipeline::BatchAnswer;
+
+use crate::check::Checked;
 use crate::event::EventError;
+
+/// What an invocation is answered.
+#[derive(Debug, serde::Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// Which records are not done.
+    Batch(BatchAnswer),
+    /// What the function can reach.
+    Check(Checked),
+}
 
 /// How an invocation says that records are not done: `BATCH_FAILURES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +76,13 @@ impl InvocationError {
     /// Returns the error's name for Lambda's `errorType`.
     pub const fn error_type(&self) -> &'static str {
         match self {
-            Self::Event(_) => "InvalidEvent",
+            Self::Event(EventError::Check(_)) => "InvalidCheck",
+            Self::Event(
+                EventError::NotJson { .. }
+                | EventError::NotAnObject
+                | EventError::NoRecords
+                | EventError::RecordsNotAnObject,
+            ) => "InvalidEvent",
             Self::TimeoutTooShort { .. } => "TimeoutTooShort",
             Self::HandedBack { .. } => "RecordsHandedBack",
             Self::Unnamed(_) => "EntryNotDone",

@@ -9,16 +9,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use pipeline::mask::Masker;
 use pipeline::stages::RetryTopic;
-use pipeline::{Counting, ErrorCode, Failure, Record, Stages, Verdict};
+use pipeline::{BatchAnswer, Counting, ErrorCode, Failure, Record, Stages, Verdict};
 use tempfile::TempDir;
 
 use crate::attempts::Attempts;
 use crate::batch::{BatchLoop, Step};
+use crate::check::Checks;
 use crate::counting::CountingStep;
 use crate::forwarding::Forwarding;
 use crate::gate::Gate;
 use crate::incidents::Incidents;
-use crate::invocation::BatchFailures;
+use crate::invocation::{Answer, BatchFailures, InvocationError};
 use crate::markers::Markers;
 use crate::metrics::Metrics;
 use crate::stage::StageStep;
@@ -151,6 +152,14 @@ impl<S: Simulated> World<S> {
         )
     }
 
+    /// Answers checks too.
+    pub(crate) fn with_checks(self, checks: Checks) -> Self {
+        Self {
+            batches: self.batches.with_checks(checks),
+            ..self
+        }
+    }
+
     /// The process dies and Lambda starts it again in the same sandbox.
     pub(crate) fn restarted(self) -> Self {
         let Self {
@@ -200,6 +209,18 @@ impl<S: Simulated> World<S> {
         }
     }
 
+    /// Runs one invocation of a payload that holds an event.
+    pub(crate) async fn run(
+        &self,
+        payload: &str,
+        seconds: u64,
+    ) -> Result<BatchAnswer, InvocationError> {
+        match self.batches.run(payload, seconds * 1_000).await? {
+            Answer::Batch(answer) => Ok(answer),
+            Answer::Check(checked) => panic!("{payload} was answered with {checked:?}"),
+        }
+    }
+
     /// Runs one invocation with so much time; answers what is handed back as `partition offset` in order, or the error's name.
     pub(crate) async fn invoke(
         &self,
@@ -207,8 +228,7 @@ impl<S: Simulated> World<S> {
         records: &[Sent<'_>],
     ) -> Result<Vec<String>, &'static str> {
         let answer = self
-            .batches
-            .run(&event(records), seconds * 1_000)
+            .run(&event(records), seconds)
             .await
             .map_err(|error| error.error_type())?;
         let json = serde_json::to_value(&answer).unwrap();

@@ -275,7 +275,7 @@ async fn an_order_on_a_topic_that_is_not_read_is_handed_back_and_never_forwarded
     assert!(world.seen.handled().is_empty());
     assert!(world.seen.produced.lock().unwrap().is_empty());
     let payload = r#"{"records":{"invoices-0":["nonsense"]}}"#;
-    let error = world.batches.run(payload, 60_000).await.unwrap_err();
+    let error = world.run(payload, 60).await.unwrap_err();
     assert!(error.to_string().contains("no stage"), "{error}");
     assert!(world.seen.produced.lock().unwrap().is_empty());
 }
@@ -285,7 +285,7 @@ async fn an_entry_that_is_no_record_is_dead_lettered_at_once_and_its_neighbours_
     let world = World::of_orders(Report);
     let payload = r#"{"records":{"orders-0":[{"topic":"orders","partition":0,"offset":7,"value":"%%"},"nonsense",
         {"topic":"orders","partition":0,"offset":8,"timestamp":1,"value":"b2s="}]}}"#;
-    let answer = world.batches.run(payload, 60_000).await.unwrap();
+    let answer = world.run(payload, 60).await.unwrap();
     assert!(answer.is_all_done());
     assert_eq!(world.seen.handled(), ["ok"]);
     let dead = world.seen.produced_to("orders.dlq");

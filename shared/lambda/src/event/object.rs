@@ -9,21 +9,21 @@ use serde_json::value::RawValue;
 /// A JSON object's fields in their order, duplicates included.
 ///
 /// Names are bytes: one with half a surrogate pair is no UTF-8, and must fail nothing but itself.
-pub(super) struct Object<'a>(Vec<(Cow<'a, [u8]>, &'a RawValue)>);
+pub(crate) struct Object<'a>(Vec<(Cow<'a, [u8]>, &'a RawValue)>);
 
 impl<'a> Object<'a> {
     /// Splits an object; `None` when the JSON is none.
-    pub(super) fn read(raw: &'a RawValue) -> Option<Self> {
+    pub(crate) fn read(raw: &'a RawValue) -> Option<Self> {
         serde_json::from_str(raw.get()).ok()
     }
 
     /// Walks over the fields.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], &'a RawValue)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &'a RawValue)> {
         self.0.iter().map(|(name, value)| (name.as_ref(), *value))
     }
 
     /// Walks over every value of a name.
-    pub(super) fn all(&self, name: &'static [u8]) -> impl Iterator<Item = &'a RawValue> {
+    pub(crate) fn all(&self, name: &'static [u8]) -> impl Iterator<Item = &'a RawValue> {
         self.iter()
             .filter(move |(field, _)| *field == name)
             .map(|(_, value)| value)

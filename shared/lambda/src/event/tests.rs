@@ -10,6 +10,14 @@ use super::*;
 const GOOD_BEFORE: &str = r#"{"topic":"t","partition":0,"offset":1,"timestamp":5,"key":"YQ==","value":"Yg==","headers":[]}"#;
 const GOOD_AFTER: &str = r#"{"topic":"t","partition":0,"offset":3,"timestamp":6,"key":"YQ==","value":"Yg==","headers":[{"h":[49]}]}"#;
 
+/// Decodes an event.
+fn decode(payload: &str) -> Result<Event, EventError> {
+    match super::decode(payload)? {
+        Payload::Event(event) => Ok(event),
+        Payload::Check => panic!("a check: {payload}"),
+    }
+}
+
 /// Decodes an event of these records under the name `t-0`.
 fn decode_records(records: &[&str]) -> Event {
     let payload = format!(

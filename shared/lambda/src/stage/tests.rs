@@ -273,7 +273,7 @@ async fn an_entry_that_is_no_record_is_dead_lettered_as_it_stood_and_its_neighbo
     let world = World::new(Report);
     let payload = r#"{"records":{"main-0":[{"topic":"main","partition":0,"offset":7,"value":"%%"},"nonsense",
         {"topic":"main","partition":0,"offset":8,"timestamp":1,"value":"b2s="}]}}"#;
-    let answer = world.batches.run(payload, 60_000).await.unwrap();
+    let answer = world.run(payload, 60).await.unwrap();
     assert!(answer.is_all_done());
     assert_eq!(world.seen.handled(), ["ok"]);
     let dead = world.seen.produced_to("dlq");
@@ -293,7 +293,7 @@ async fn an_entry_that_is_no_record_is_dead_lettered_as_it_stood_and_its_neighbo
     assert_eq!(nameless.headers.text("original.partition"), Some("0"));
     assert_eq!(nameless.headers.text("original.offset"), None);
     world.seen.weather("dlq", Weather::Away);
-    let answer = world.batches.run(payload, 60_000).await;
+    let answer = world.run(payload, 60).await;
     assert_eq!(
         answer.unwrap_err().error_type(),
         "EntryNotDone",
@@ -305,13 +305,12 @@ async fn an_entry_that_is_no_record_is_dead_lettered_as_it_stood_and_its_neighbo
 async fn a_payload_that_is_no_event_fails_by_name() {
     let world = World::new(Report);
     for payload in ["", "{", "null", "[]", "{}", r#"{"records":[]}"#] {
-        let error = world.batches.run(payload, 60_000).await.unwrap_err();
+        let error = world.run(payload, 60).await.unwrap_err();
         assert_eq!(error.error_type(), "InvalidEvent", "{payload}");
     }
     assert!(
         world
-            .batches
-            .run(r#"{"records":{}}"#, 60_000)
+            .run(r#"{"records":{}}"#, 60)
             .await
             .unwrap()
             .is_all_done()
@@ -325,7 +324,7 @@ async fn an_entry_that_is_no_record_is_dead_lettered_once_however_often_it_is_de
     let payload = r#"{"records":{"main-0":[{"topic":"main","partition":0,"offset":7,"value":"%%"},
         {"topic":"main","partition":0,"offset":8,"timestamp":1,"value":"dHJhbnNpZW50"}]}}"#;
     for _ in 0..4 {
-        assert!(world.batches.run(payload, 60_000).await.is_err());
+        assert!(world.run(payload, 60).await.is_err());
     }
     assert_eq!(world.seen.produced_to("dlq").len(), 1);
 }
@@ -335,14 +334,7 @@ async fn entries_without_a_place_that_no_topic_takes_are_spilled_each_by_itself(
     let world = World::new(Report);
     world.seen.weather("dlq", Weather::Refuses);
     let payload = r#"{"records":{"main-0":["first","second"]}}"#;
-    assert!(
-        world
-            .batches
-            .run(payload, 60_000)
-            .await
-            .unwrap()
-            .is_all_done()
-    );
+    assert!(world.run(payload, 60).await.unwrap().is_all_done());
     let objects = world.seen.objects.lock().unwrap().clone();
     let spilled: Vec<&[u8]> = objects
         .iter()
