@@ -59,9 +59,14 @@ impl Trouble {
 
     /// Tells whether something stands in the way that waiting does not take away.
     pub(crate) fn is_lasting(&self) -> bool {
+        self.obstacle().is_some()
+    }
+
+    /// Returns what stands in the way that waiting does not take away.
+    pub(crate) fn obstacle(&self) -> Option<Obstacle> {
         let last = self.lock();
         let obstacle = last.as_ref().and_then(|(_, obstacle)| *obstacle);
-        obstacle.is_some_and(Obstacle::is_certain)
+        obstacle.filter(|obstacle| obstacle.is_certain())
     }
 
     /// Tells whether what the client makes itself known with is refused.

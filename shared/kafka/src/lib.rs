@@ -10,6 +10,7 @@ mod connection;
 mod headers;
 mod obstacle;
 pub mod producer;
+mod reach;
 pub mod reader;
 
 pub use auth::{Auth, Iam, Scram, Trust, TrustError};

@@ -34,6 +34,11 @@ pub(crate) struct Login {
 }
 
 impl Scram {
+    /// Returns the ARN of the secret.
+    pub(crate) fn arn(&self) -> &str {
+        self.secret.arn()
+    }
+
     /// Takes user and password from a secret.
     pub fn new(secret: Secret, trust: Trust) -> Self {
         Self {

@@ -16,6 +16,8 @@ mod produce;
 #[cfg(test)]
 mod proxy;
 #[cfg(test)]
+mod reach;
+#[cfg(test)]
 mod read;
 #[cfg(test)]
 mod real;
