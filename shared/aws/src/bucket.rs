@@ -278,7 +278,11 @@ impl Bucket {
             .remove(key);
     }
 
-    async fn client(&self) -> &Client {
+    pub(crate) const fn sdk(&self) -> &Sdk {
+        &self.sdk
+    }
+
+    pub(crate) async fn client(&self) -> &Client {
         let connect = async || {
             let mut config = aws_sdk_s3::config::Builder::from(self.sdk.config().await);
             if let Some(endpoint) = self.sdk.endpoint() {

@@ -4,6 +4,7 @@ use std::error::Error;
 
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use lambda::check::{Unreached, Why};
 
 /// Tells of a failed call.
 pub(crate) fn told<E>(error: &SdkError<E, HttpResponse>) -> String
@@ -28,6 +29,52 @@ where
         | _ => format!("{}{status}", chain(error)),
     };
     pipeline::Masker::default().line(&told)
+}
+
+/// Says why a failed call did not reach what it was for; `what` names it.
+pub(crate) fn unreached<E>(what: &str, error: &SdkError<E, HttpResponse>) -> Unreached
+where
+    E: ProvideErrorMetadata + Error + 'static,
+{
+    Unreached::new(why(error), &format!("{what}: {}", told(error)))
+}
+
+fn why<E>(error: &SdkError<E, HttpResponse>) -> Why
+where
+    E: ProvideErrorMetadata + Error + 'static,
+{
+    match error {
+        SdkError::TimeoutError(_) => Why::Timeout,
+        SdkError::DispatchFailure(failure) if failure.is_timeout() => Why::Timeout,
+        SdkError::DispatchFailure(failure) if failure.is_io() => Why::Unreachable,
+        // Nothing was sent: there is nothing to sign it with.
+        SdkError::DispatchFailure(_) | SdkError::ConstructionFailure(_) => Why::Unauthorized,
+        SdkError::ResponseError(_) | SdkError::ServiceError(_) | _ => {
+            why_of_answer(error.code().unwrap_or_default(), status(error))
+        }
+    }
+}
+
+/// Secrets Manager answers 400 whatever it is that it refuses, so its code says more than the status.
+fn why_of_answer(code: &str, status: Option<u16>) -> Why {
+    const DENIED: [&str; 8] = [
+        "AccessDenied",
+        "UnrecognizedClient",
+        "InvalidSignature",
+        "InvalidClientTokenId",
+        "IncompleteSignature",
+        "ExpiredToken",
+        "InvalidToken",
+        "DecryptionFailure",
+    ];
+    const MISSING: [&str; 2] = ["ResourceNotFound", "NoSuch"];
+    if matches!(status, Some(401 | 403)) || DENIED.iter().any(|denied| code.starts_with(denied)) {
+        Why::Unauthorized
+    } else if status == Some(404) || MISSING.iter().any(|missing| code.starts_with(missing)) {
+        Why::Missing
+    } else {
+        Why::Wrong
+    }
 }
 
 /// Returns the HTTP status of the answer, when there was one.

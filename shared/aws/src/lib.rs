@@ -3,6 +3,7 @@
 //! Nothing is connected before it is needed, so that a cold start costs nothing, and every wait has an end.
 
 pub mod bucket;
+mod check;
 pub mod config;
 mod fault;
 pub mod secrets;

@@ -5,10 +5,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use aws_sdk_secretsmanager::Client;
+use aws_sdk_secretsmanager::config::http::HttpResponse;
+use aws_sdk_secretsmanager::error::SdkError;
+use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
 use lambda::SettingsReader;
 use tokio::sync::{Mutex, OnceCell};
 
-use crate::config::Sdk;
+use crate::config::{Limits, Sdk};
 use crate::fault;
 
 /// One value that lies in Secrets Manager: bare, or as a field of a JSON object.
@@ -92,15 +95,31 @@ impl Secret {
 
     /// Reads all the text that lies there, for secrets of several fields.
     pub async fn whole(&self) -> Result<String, SecretFault> {
+        let text = self.ask().await;
+        text.map_err(|error| self.fault(fault::told(&error)))?
+            .ok_or_else(|| self.fault("it is binary"))
+    }
+
+    /// Asks for the text; `None` when the secret is binary.
+    pub(crate) async fn ask(
+        &self,
+    ) -> Result<Option<String>, SdkError<GetSecretValueError, HttpResponse>> {
         let client = self.client().await;
         let request = client.get_secret_value().secret_id(&self.arn.0);
-        let answer = request
-            .send()
-            .await
-            .map_err(|error| self.fault(fault::told(&error)))?;
-        answer
-            .secret_string
-            .ok_or_else(|| self.fault("it is binary"))
+        Ok(request.send().await?.secret_string)
+    }
+
+    pub(crate) const fn field(&self) -> &'static str {
+        self.field
+    }
+
+    /// Returns the same secret, read by a client of its own within other limits.
+    pub(crate) fn within(&self, limits: Limits) -> Self {
+        Self::new(
+            self.arn.clone(),
+            self.field,
+            self.sdk.clone().within(limits),
+        )
     }
 
     async fn client(&self) -> &Client {
@@ -123,7 +142,7 @@ impl Secret {
 }
 
 /// Takes the value out of a secret's text: bare, or a field of a JSON object.
-fn value_in(text: &str, field: &str) -> Result<Arc<str>, String> {
+pub(crate) fn value_in(text: &str, field: &str) -> Result<Arc<str>, String> {
     let bare = text.trim();
     let object = bare
         .starts_with('{')
