@@ -61,6 +61,25 @@ impl FromStr for WebhookUrl {
     }
 }
 
+/// A webhook's address for a check.
+#[derive(Debug)]
+pub(crate) enum Address {
+    /// It is set.
+    Fixed(WebhookUrl),
+    /// It lies in a secret.
+    Secret(Secret),
+}
+
+impl WebhookUrl {
+    /// Returns where a connection goes, which is no secret.
+    pub(crate) fn host_and_port(&self) -> (&str, u16) {
+        let host = self.0.host_str().unwrap_or_default();
+        // As a URL has an IPv6 address; to connect, it stands alone.
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        (host, self.0.port_or_known_default().unwrap_or_default())
+    }
+}
+
 impl fmt::Debug for WebhookUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("WebhookUrl(…)")
@@ -82,6 +101,14 @@ impl Webhook {
         Self {
             place,
             client: OnceCell::new(),
+        }
+    }
+
+    /// Returns the address for a check, which reads a secret by itself.
+    pub(crate) fn address(&self) -> Address {
+        match &self.place {
+            Place::Fixed(url) => Address::Fixed(url.clone()),
+            Place::Secret(secret) => Address::Secret(secret.checking()),
         }
     }
 

@@ -12,9 +12,10 @@ async fn main() -> ExitCode {
         Settings::read,
         async |settings: Settings, stop: Stop, metrics: Metrics| {
             let failures = settings.batch_failures;
+            let checks = orders::checks(&settings);
             let step = orders::step(Orders, settings, Box::new(stdout()), SystemClock);
             let batches = BatchLoop::new(step, SystemClock, failures, stop.clone());
-            let batches = batches.with_metrics(metrics);
+            let batches = batches.with_metrics(metrics).with_checks(checks);
             serve_batches(&batches, stop).await
         },
     )

@@ -14,6 +14,7 @@
 pub mod answer;
 pub mod asking;
 pub mod charge;
+pub mod check;
 pub mod circuit;
 pub mod gateway;
 pub mod payment;
@@ -28,6 +29,7 @@ pub mod url;
 pub use answer::{Answer, Asked, BodyEnd, Charged, Fault};
 pub use asking::{AskFirst, Asking};
 pub use charge::Charge;
+pub use check::checks;
 pub use circuit::{Circuit, CircuitBreaker};
 pub use gateway::{Call, Gateway};
 pub use payment::{Payment, PaymentId};

@@ -12,6 +12,7 @@
 )]
 
 mod account;
+mod check;
 mod chunk;
 mod course;
 pub mod dead_letters;
@@ -32,6 +33,7 @@ mod telling;
 #[cfg(test)]
 mod tests;
 
+pub use check::checks;
 pub use dead_letters::{Chunk, DeadLetters, Entry, Reading, SourceError};
 pub use error::ReplayError;
 pub use kafka_topic::KafkaTopics;

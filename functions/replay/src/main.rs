@@ -14,10 +14,11 @@ async fn main() -> ExitCode {
         async |(connection, bucket, settings): (Connection, Bucket, Settings),
                stop: Stop,
                metrics: Metrics| {
+            let checks = replay::checks(&connection, &bucket, &settings);
             let broker = Producer::new(connection.clone());
             let topics = KafkaTopics::new(connection);
             let replay = Replay::new(settings, broker, topics, bucket, SystemClock, stop.clone());
-            replay::serve(&replay, stop, &metrics).await
+            replay::serve(&replay, &checks, stop, &metrics).await
         },
     )
     .await

@@ -1,12 +1,13 @@
 //! The way from Lambda's Runtime API to a replay.
 
-use lambda::{Broker, Clock, Deadline, Metrics, Stop};
+use lambda::{Broker, Checked, Checks, Clock, Deadline, Metrics, Stop};
 use lambda_runtime::{Context, Error};
 
 use pipeline::Masker;
 use pipeline::replay::{Answer, Invoker};
 use serde::Serialize;
 
+use crate::check;
 use crate::dead_letters::DeadLetters;
 use crate::error::ReplayError;
 use crate::measured::measured;
@@ -17,11 +18,16 @@ use crate::store::Store;
 /// Serves replays until the process is told to stop: one invocation at a time.
 pub async fn serve<B: Broker, D: DeadLetters, S: Store, C: Clock>(
     replay: &Replay<B, D, S, C>,
+    checks: &Checks,
     stop: Stop,
     metrics: &Metrics,
 ) -> Result<(), Error> {
     lambda::serve(stop, async |payload: &str, context: &Context| {
         let deadline = Deadline::from_header(context.deadline, replay.now());
+        if check::asked(payload).map_err(ReplayError::from)? {
+            let checked = checks.run(deadline.left(replay.now())).await;
+            return Ok(Told::Check(checked));
+        }
         if let Some(replay_id) = standing::asked(payload).map_err(ReplayError::from)? {
             let standing = replay.standing(&replay_id, deadline).await?;
             return Ok(Told::Standing(Box::new(standing)));
@@ -41,6 +47,8 @@ enum Told {
     Answer(Box<Answer>),
     /// How a run stands.
     Standing(Box<Standing>),
+    /// What the function can reach.
+    Check(Checked),
 }
 
 /// Tells who invokes us: Lambda itself names only identities of Cognito's; others may name themselves in the client context.
