@@ -13,8 +13,11 @@ use serde::Serialize;
 
 use super::table::{or_dash, table};
 
-/// What every incident's key begins with.
+/// What every incident's key begins with, as people know it.
 pub const PREFIX: &str = "incidents/";
+
+/// What every incident's key begins with, to the letter; a check of a function leaves an object beside them.
+pub const DAYS: &str = "incidents/dt=";
 
 /// How many objects are read at once.
 const AT_ONCE: usize = 32;
@@ -84,7 +87,7 @@ impl IncidentList {
         mut take: impl FnMut(Found),
     ) -> anyhow::Result<Self> {
         let mut taken = 0;
-        let listed = bucket.list(PREFIX).await?;
+        let listed = bucket.list(DAYS).await?;
         let mut keys: Vec<String> = listed.into_iter().map(|object| object.key).collect();
         keys.retain(|key| filter.may_want(key));
         keys.sort_by_cached_key(|key| Reverse((millis_of(key), key.clone())));
@@ -236,7 +239,7 @@ async fn key_of(bucket: &Bucket, at: &Coordinates) -> anyhow::Result<String> {
         offset,
     } = at;
     let name = format!("/{topic}-{partition}-{:020}-", offset.get());
-    let listed = bucket.list(PREFIX).await?;
+    let listed = bucket.list(DAYS).await?;
     let of_it = listed
         .into_iter()
         .filter(|object| object.key.contains(&name));

@@ -80,7 +80,7 @@ pub async fn stages(cluster: &Cluster, stages: &Stages) -> anyhow::Result<Vec<St
 /// Counts the incidents of a bucket by the class that their keys name.
 pub async fn incidents(bucket: &Bucket) -> anyhow::Result<BTreeMap<String, u64>> {
     let mut classes = BTreeMap::new();
-    for object in bucket.list(super::incident_list::PREFIX).await? {
+    for object in bucket.list(super::incident_list::DAYS).await? {
         let class = super::incident_list::class_of(&object.key).unwrap_or("unknown");
         let count: &mut u64 = classes.entry(class.to_owned()).or_default();
         *count = count.saturating_add(1);

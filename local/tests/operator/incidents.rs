@@ -280,6 +280,17 @@ async fn a_spilled_payload_cannot_be_shown() {
 }
 
 #[tokio::test]
+async fn what_a_check_of_a_function_leaves_is_no_incident() {
+    let (bench, _) = five().await;
+    let bucket: Bucket = bench.bucket();
+    let key = "incidents/_check.json";
+    bucket.put_new(key, b"{}".to_vec()).await.unwrap();
+    check(&bench, &[], &[4, 3, 2, 1, 0]).await;
+    let ran = bench.run(&["incidents"]).await;
+    assert!(!ran.check(0, &[]).out.contains("_check"), "{ran:?}");
+}
+
+#[tokio::test]
 async fn an_object_that_is_no_incident_hides_no_other() {
     let (bench, _) = five().await;
     let bucket: Bucket = bench.bucket();
