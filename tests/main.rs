@@ -10,6 +10,10 @@ mod acknowledged;
 #[cfg(test)]
 mod away;
 #[cfg(test)]
+mod check;
+#[cfg(test)]
+mod check_faults;
+#[cfg(test)]
 mod compose;
 #[cfg(test)]
 mod dead_letters;
@@ -53,5 +57,7 @@ mod sizes;
 mod speed;
 #[cfg(test)]
 mod told_to_stop;
+#[cfg(test)]
+mod trace;
 #[cfg(test)]
 mod watch;

@@ -2,6 +2,7 @@
 
 pub(crate) mod bare;
 pub(crate) mod binaries;
+pub(crate) mod checked;
 pub(crate) mod cluster;
 pub(crate) mod emulator;
 pub(crate) mod event;
