@@ -64,8 +64,7 @@ impl Trouble {
 
     /// Returns what stands in the way that waiting does not take away.
     pub(crate) fn obstacle(&self) -> Option<Obstacle> {
-        let last = self.lock();
-        let obstacle = last.as_ref().and_then(|(_, obstacle)| *obstacle);
+        let obstacle = self.lock().as_ref().and_then(|(_, obstacle)| *obstacle);
         obstacle.filter(|obstacle| obstacle.is_certain())
     }
 
