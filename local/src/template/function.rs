@@ -6,6 +6,7 @@ mod names;
 mod pollers;
 mod program;
 mod source;
+mod standalone;
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use super::place::Place;
 use super::problem::{Fault, Findings, Found, cut, quoted};
 use super::resolve::Resolver;
 use super::resolved::{TemplateFunction, TemplateMapping};
+use standalone::Standalone;
 
 /// Source: CloudFormation user guide, "Quotas".
 const MOST_RESOURCES: usize = 500;
@@ -33,20 +35,42 @@ pub(super) fn functions(resolver: Resolver<'_>, findings: &mut Findings) -> Vec<
         return Vec::new();
     }
     note_unknown_globals(resolver, findings);
-    let mut functions = Vec::new();
-    for resource in resources {
-        functions.extend(of_resource(resolver, resource, findings));
+    let mut standalone = Vec::new();
+    for resource in resources
+        .iter()
+        .filter(|resource| is(resource, standalone::TYPE))
+    {
+        standalone.extend(standalone::of_resource(resolver, resource, findings));
         if findings.keep(resolver.state.check()).is_none() {
-            break;
+            return Vec::new();
         }
     }
+    let mut functions = Vec::new();
+    for resource in resources {
+        functions.extend(of_resource(resolver, resource, &mut standalone, findings));
+        if findings.keep(resolver.state.check()).is_none() {
+            return functions;
+        }
+    }
+    for Standalone { calls, target, .. } in standalone {
+        let what = format!(
+            "{} is no AWS::Serverless::Function of this template",
+            quoted(&calls)
+        );
+        findings.wrong(&target.place, what);
+    }
     functions
+}
+
+fn is(resource: &Entry, kind: &str) -> bool {
+    resource.value.get("Type").and_then(|kind| kind.literal()) == Some(kind)
 }
 
 /// Reads a resource, if it is a function that a Kafka mapping calls.
 fn of_resource(
     resolver: Resolver<'_>,
     resource: &Entry,
+    standalone: &mut Vec<Standalone>,
     findings: &mut Findings,
 ) -> Option<TemplateFunction> {
     let Entry {
@@ -60,10 +84,6 @@ fn of_resource(
     };
     match kind.literal() {
         Some("AWS::Serverless::Function") => {}
-        Some("AWS::Lambda::EventSourceMapping") => {
-            refuse_mapping(resolver, resource, findings);
-            return None;
-        }
         Some(_) => return None,
         None => {
             findings.keep(Err::<(), _>(kind.is_not("the name of a type")));
@@ -71,14 +91,39 @@ fn of_resource(
         }
     }
     let own = node.get("Properties")?;
-    if !kafka::may_have_mappings(own) || !findings.keep(resolver.is_there(resource))? {
+    let called = takes(resolver, resource, standalone);
+    if called.is_empty() && !kafka::may_have_mappings(own)
+        || !findings.keep(resolver.is_there(resource))?
+    {
         return None;
     }
     let function = Function { resolver, id, node };
     let properties = findings.keep(function.properties(own))?;
-    let events = property(&properties, "Events")?;
-    let mappings = kafka::mappings(resolver, events, findings)?;
-    function.read(&properties, mappings, findings)
+    let mut mappings = match property(&properties, "Events") {
+        Some(events) => kafka::mappings(resolver, events, findings),
+        None => None,
+    };
+    if !called.is_empty() {
+        let called = called.into_iter().filter_map(|called| called.mapping);
+        mappings.get_or_insert_default().extend(called);
+    }
+    function.read(&properties, mappings?, findings)
+}
+
+/// Takes the mappings that call this function.
+fn takes(
+    resolver: Resolver<'_>,
+    function: &Entry,
+    standalone: &mut Vec<Standalone>,
+) -> Vec<Standalone> {
+    if standalone.is_empty() {
+        return Vec::new();
+    }
+    let name = resolver.resource_name(function).ok().flatten();
+    let calls = |mapping: &mut Standalone| {
+        name.as_deref() == Some(mapping.calls.as_str()) || *mapping.calls == *function.key
+    };
+    standalone.extract_if(.., calls).collect()
 }
 
 /// A function's resource.
@@ -228,18 +273,5 @@ fn note_unknown_globals(resolver: Resolver<'_>, findings: &mut Findings) {
                 "is no property of a function that is known here, and is ignored",
             );
         }
-    }
-}
-
-/// Refuses a Kafka mapping that is a resource of its own.
-fn refuse_mapping(resolver: Resolver<'_>, resource: &Entry, findings: &mut Findings) {
-    let Some(properties) = resource.value.get("Properties") else {
-        return;
-    };
-    if kafka::is_kafka(properties) && findings.keep(resolver.is_there(resource)) == Some(true) {
-        findings.wrong(
-            &resource.value.place,
-            "a Kafka mapping as AWS::Lambda::EventSourceMapping is not supported here: make it an event of its function, of Type MSK or SelfManagedKafka",
-        );
     }
 }

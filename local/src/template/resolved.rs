@@ -41,7 +41,7 @@ pub struct TemplateFunction {
 /// An enabled Kafka mapping of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateMapping {
-    /// The event's logical ID in its function.
+    /// The event's logical ID in its function, or that of a mapping which is a resource of its own.
     pub event: String,
     /// Where its records come from.
     pub source: TemplateSource,

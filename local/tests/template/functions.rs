@@ -184,25 +184,6 @@ fn events_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn a_kafka_mapping_that_is_a_resource_of_its_own_is_refused() {
-    let check = |properties: &str, refused: bool| {
-        let text = of_resources(&format!(
-            "  M:\n    Type: AWS::Lambda::EventSourceMapping\n    Properties: {properties}\n"
-        ));
-        let expected = "t.yaml:3: Resources.M: a Kafka mapping as AWS::Lambda::EventSourceMapping is not supported here: make it an event of its function, of Type MSK or SelfManagedKafka";
-        if refused {
-            check_problems(&text, &options(), &[expected]);
-        } else {
-            read_well(&text, &options());
-        }
-    };
-    check("{Topics: [t], EventSourceArn: !Ref Cluster}", true);
-    check("{EventSourceArn: 'arn:aws:kafka:x'}", true);
-    check("{SelfManagedEventSource: {}}", true);
-    check("{EventSourceArn: 'arn:aws:sqs:x'}", false);
-}
-
-#[test]
 fn everything_that_is_wrong_is_reported_in_the_order_of_the_lines() {
     let text = "Transform: AWS::Serverless-2016-10-31
 Parameters:

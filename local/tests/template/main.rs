@@ -29,4 +29,6 @@ mod references;
 #[cfg(test)]
 mod sources;
 #[cfg(test)]
+mod standalone;
+#[cfg(test)]
 mod text;

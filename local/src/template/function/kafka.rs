@@ -54,8 +54,10 @@ const PROVISIONED_ONLY: [&str; 4] = [
 
 /// The two kinds of Kafka mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cluster {
+pub(super) enum Cluster {
+    /// Amazon MSK.
     Msk,
+    /// Brokers of one's own.
     SelfManaged,
 }
 
@@ -141,11 +143,11 @@ pub(super) fn mappings(
 }
 
 /// A Kafka event that is enabled.
-struct Event<'e> {
-    resolver: Resolver<'e>,
-    cluster: Cluster,
-    place: Place,
-    properties: Vec<Entry>,
+pub(super) struct Event<'e> {
+    pub(super) resolver: Resolver<'e>,
+    pub(super) cluster: Cluster,
+    pub(super) place: Place,
+    pub(super) properties: Vec<Entry>,
 }
 
 fn kafka_event<'e>(resolver: Resolver<'e>, event: &Rc<Node>) -> Found<Option<Event<'e>>> {
@@ -193,7 +195,7 @@ fn kafka_event<'e>(resolver: Resolver<'e>, event: &Rc<Node>) -> Found<Option<Eve
 }
 
 impl Event<'_> {
-    fn read(self, name: &str, findings: &mut Findings) -> Option<TemplateMapping> {
+    pub(super) fn read(self, name: &str, findings: &mut Findings) -> Option<TemplateMapping> {
         let names_fit = self.check_names(findings);
         let Self {
             resolver,

@@ -191,7 +191,7 @@ impl<'r> Resolver<'r> {
     }
 
     /// Returns the name of a function, which is its logical ID when it has none, or of a bucket that has one.
-    fn resource_name(self, resource: &Entry) -> Found<Option<String>> {
+    pub(in super::super) fn resource_name(self, resource: &Entry) -> Found<Option<String>> {
         let place = &resource.value.place;
         let _deeper = self.state.trail.deeper(place)?;
         let _inside = self.state.trail.enter(place, &resource.key)?;
