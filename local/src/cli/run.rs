@@ -1,6 +1,7 @@
 //! `cargo local run`.
 
 mod arguments;
+mod defaults;
 mod quiet;
 mod screen;
 mod watch;
@@ -29,9 +30,12 @@ use crate::template::Template;
 
 /// Emulates Lambda's event source mappings for a SAM template: reads its topics, invokes its functions, commits their offsets.
 ///
-/// Every function of the template that an MSK or SelfManagedKafka event calls runs here: as the COMMAND of --function, at the endpoint
+/// Every function of the template that an MSK or SelfManagedKafka event calls, or an AWS::Lambda::EventSourceMapping of Kafka, runs here: as the COMMAND of --function, at the endpoint
 /// of --invoke, or else as the workspace's own program of this name (functions/NAME), which is built first. Its name is that of the
 /// template's BuildProperties.Binary, else the last folder of CodeUri.
+///
+/// A samconfig.toml beside the template gives parameters: the parameter_overrides of its section [local.deploy.parameters]. --parameter wins
+/// over them, and they win over the template's defaults.
 ///
 /// A function that runs here has the environment that the template gives it, PATH, HOME, and the variables that Lambda reserves, and
 /// nothing else of yours. What flags set wins over the template: --brokers over KAFKA_BROKERS where the function has it, --s3 sets
@@ -175,12 +179,13 @@ impl RunCommand {
         let name = self.template.display().to_string();
         let text = std::fs::read(&self.template)
             .map_err(|error| Failure::Usage(format!("cannot read {name}: {error}")))?;
-        let parameters = self.parameters.into_iter().collect();
+        let mut parameters = defaults::beside(&self.template)?;
+        parameters.extend(self.parameters);
         let template = Template::read(&name, &text, &options.of_template(parameters))
             .map_err(|error| Failure::Usage(error.to_string()))?;
         if template.functions.is_empty() {
             return Err(Failure::Usage(format!(
-                "{name} has no function that an MSK or SelfManagedKafka event calls"
+                "{name} has no function that a Kafka mapping calls"
             )));
         }
         Plan::new(template, &options, Binaries::is_package)
