@@ -20,6 +20,8 @@ mod dead_letters;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod deployed;
+#[cfg(test)]
 mod emulated;
 #[cfg(test)]
 mod guard;
@@ -31,6 +33,8 @@ mod hostile;
 mod kafka_auth;
 #[cfg(test)]
 mod killed;
+#[cfg(test)]
+mod ladder_change;
 #[cfg(test)]
 mod ladder_ends;
 #[cfg(test)]

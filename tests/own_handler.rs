@@ -152,12 +152,6 @@ impl Copy {
         fs::write(file, code).unwrap();
     }
 
-    fn append(&self, file: &str, lines: &str) {
-        let file = self.folder.path().join(file);
-        let before = fs::read_to_string(&file).unwrap();
-        fs::write(file, format!("{before}\n{lines}")).unwrap();
-    }
-
     /// Runs lines as a shell does that ends at the first failure; returns what they wrote.
     async fn run(&self, lines: &str) -> String {
         let mut lines = lines.to_owned();
@@ -241,7 +235,7 @@ async fn the_steps_to_a_handler_of_ones_own_lead_to_its_first_dead_letter_on_kaf
     let readme = fs::read_to_string(binaries::workspace().join("README.md")).unwrap();
     let blocks = blocks(&readme, "### Your own handler");
     let languages: Vec<&str> = blocks.iter().map(|block| &*block.language).collect();
-    assert_eq!(languages, ["sh", "rust", "rust", "sh", "yaml", "sh"]);
+    assert_eq!(languages, ["sh", "rust", "rust", "sh", "sh", "sh"]);
 
     let copy = Copy::of_workspace(&cluster, &store);
     let mut told = String::new();
@@ -250,7 +244,6 @@ async fn the_steps_to_a_handler_of_ones_own_lead_to_its_first_dead_letter_on_kaf
         match &*block.language {
             "sh" => told += &copy.run(&block.code).await,
             "rust" => copy.write(file.unwrap(), &block.code),
-            "yaml" => copy.append(file.unwrap(), &block.code),
             other => panic!("nobody knows what to do with {other}"),
         }
     }

@@ -5,12 +5,14 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use pipeline::Topic;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 
 use super::binaries;
+use super::ladder::Ladder;
 use super::world::World;
 
 /// A running emulator; dropping it kills it, and with it what it started.
@@ -53,6 +55,9 @@ impl Emulator {
             .args(["--brokers", world.cluster.address()])
             .args(["--s3", &env["AWS_ENDPOINT_URL_S3"]])
             .args(["--bucket", &env["INCIDENT_BUCKET"]])
+            .args(["--parameter", "MainStart=TRIM_HORIZON"])
+            .args(["--parameter", "AskFirst=unsure"])
+            .args(named(&world.ladder))
             .args(parameter("MainTopic", "MAIN_TOPIC"))
             .args(parameter("RetryStages", "RETRY_STAGES"))
             .args(parameter("DlqTopic", "DLQ_TOPIC"))
@@ -129,6 +134,33 @@ impl Ended {
         );
         self
     }
+}
+
+/// Returns the parameters that tell the template of the retry topics' names.
+fn named(ladder: &Ladder) -> [String; 4] {
+    let names: Vec<&str> = ladder
+        .retries
+        .iter()
+        .map(|(topic, _)| name_of(topic))
+        .collect();
+    let prefix = ladder.retries.first().map_or("", |(topic, _)| {
+        topic.as_str().strip_suffix(name_of(topic)).unwrap()
+    });
+    let names = match names.as_slice() {
+        [] => "none".to_owned(),
+        names => names.join(","),
+    };
+    [
+        "--parameter".to_owned(),
+        format!("RetryPrefix={prefix}"),
+        "--parameter".to_owned(),
+        format!("Stages={names}"),
+    ]
+}
+
+/// Returns the end of a retry topic's name, by which the template tells it.
+fn name_of(topic: &Topic) -> &str {
+    topic.as_str().rsplit('.').next().unwrap()
 }
 
 /// Returns the workspace's template, changed, in a folder of its own.

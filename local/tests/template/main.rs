@@ -1,5 +1,12 @@
 //! SAM templates: what is read from them, and what is refused with its line.
 
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "an overflow in a test is a failed test"
+)]
+
+#[cfg(test)]
+mod alarms;
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
@@ -25,6 +32,8 @@ mod own;
 #[cfg(test)]
 mod parameters;
 #[cfg(test)]
+mod policies;
+#[cfg(test)]
 mod references;
 #[cfg(test)]
 mod sources;
@@ -32,3 +41,5 @@ mod sources;
 mod standalone;
 #[cfg(test)]
 mod text;
+#[cfg(test)]
+mod tree;
