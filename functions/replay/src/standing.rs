@@ -3,6 +3,8 @@
 mod late;
 mod seen;
 
+use std::collections::BTreeMap;
+
 use lambda::StoreFault;
 use pipeline::headers::names;
 use pipeline::replay::{InvalidReplay, Progress, RunRecord, RunState};
@@ -35,15 +37,23 @@ pub struct Standing {
     pub waiting: u64,
     /// How many went through: all the others.
     pub went_through: u64,
-    /// Whether nothing can change any more: the run is complete and none waits.
+    /// How many of them cannot be told: they were seen last in a topic that is named in `unsure`.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub unknown: u64,
+    /// Whether nothing can change any more: the run is complete, none waits, and of each it is known what has become of it.
     pub over: bool,
     /// The first of those that are dead again.
     pub dead: Vec<DeadAgain>,
     /// The first of those that wait.
     pub waits: Vec<Waiting>,
-    /// Topics whose consumer group has committed nothing, or does not tell: there only what is not due yet counts as waiting.
+    /// Topics of which it is not known what is done: no stage of this ladder, or one whose consumer group has committed nothing, or does not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsure: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_nought(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A payment that is dead again.
@@ -134,13 +144,18 @@ pub(crate) async fn tell<D: DeadLetters, S: Store>(
     let main = [(&to, settings.stages.stage_of(&to))];
     let retries = on_the_way.map(|stage| (stage.topic(), Some(stage)));
     for (topic, stage) in main.into_iter().chain(retries) {
+        let is_target = *topic == to;
         let mut reading = match topics.open(topic).await {
             Ok(reading) => reading,
+            Err(SourceError::NoSuchTopic(_)) if is_target => {
+                seen.target_is_gone();
+                unsure.push(topic.to_string());
+                continue;
+            }
             // A stage whose topic is not there holds nothing.
             Err(SourceError::NoSuchTopic(_)) => continue,
             Err(error) => return Err(error.into()),
         };
-        let is_target = *topic == to;
         let mut here = Vec::new();
         read(&mut reading, since, replay_id, |record| {
             if is_target {
@@ -152,8 +167,11 @@ pub(crate) async fn tell<D: DeadLetters, S: Store>(
             });
         })
         .await?;
-        // Asked after reading: what was read and is done by now does not wait.
-        let committed = reading.committed_by(&format!("payments.{topic}")).await;
+        // Asked after reading: what was read and is done by now does not wait. Who reads a topic that is no stage is not known.
+        let committed = match stage {
+            Some(_) => reading.committed_by(&format!("payments.{topic}")).await,
+            None => Ok(BTreeMap::new()),
+        };
         let committed = committed.unwrap_or_default();
         if committed.is_empty() && !here.is_empty() {
             unsure.push(topic.to_string());
@@ -162,12 +180,15 @@ pub(crate) async fn tell<D: DeadLetters, S: Store>(
             let at = &record.coordinates;
             let due = stage.filter(|stage| stage.is_retry());
             let due = due.map(|stage: &Stage| due_at(stage, record.timestamp, now));
-            let waits = match committed.get(&at.partition) {
-                Some(next) => at.offset >= *next,
-                None => due.is_some_and(|due| due > now),
-            };
-            if waits {
-                seen.waits(record, due.and_then(Timestamp::to_rfc3339));
+            let told = due.and_then(Timestamp::to_rfc3339);
+            match committed.get(&at.partition) {
+                Some(next) if at.offset < *next => seen.passed(record),
+                // A partition of which nothing is committed, while of others something is, has nothing done.
+                None if committed.is_empty() && due.is_none_or(|due| due <= now) => {
+                    seen.passed(record);
+                    seen.unknown(record);
+                }
+                Some(_) | None => seen.waits(record, told),
             }
         }
     }

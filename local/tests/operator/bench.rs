@@ -95,10 +95,15 @@ impl Bench {
 
     /// Produces dead letters, each with its key, class and code.
     pub(crate) async fn dead_letters(&self, letters: &[(&str, &str, &str)]) {
+        self.dead_letters_in(DLQ, letters).await;
+    }
+
+    /// Produces dead letters to a topic of them.
+    pub(crate) async fn dead_letters_in(&self, dlq: &str, letters: &[(&str, &str, &str)]) {
         let producer = Producer::new(self.connection());
         for (key, class, code) in letters {
             let outgoing = Outgoing {
-                topic: topic(DLQ),
+                topic: topic(dlq),
                 key: Some(Bytes::copy_from_slice(key.as_bytes())),
                 value: Some(Bytes::from_static(b"{}")),
                 headers: headers(class, code),

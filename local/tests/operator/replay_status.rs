@@ -6,7 +6,7 @@ use pipeline::headers::names;
 use pipeline::{Incident, Masker, Outgoing, Record};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, DLQ, LADDER, MAIN, topic};
+use crate::bench::{Bench, DLQ, LADDER, MAIN, run, topic};
 use crate::status::commit;
 
 /// Forwards a record as a function does: same key, same value, `replay.*` carried on.
@@ -41,7 +41,11 @@ pub(crate) async fn check_standing(bench: &Bench) {
     let told = status(bench, id).await;
     assert_eq!(
         (counts(&told), &told["unsure"]),
-        ([5, 5, 0, 0], &json!([MAIN]))
+        ([5, 0, 0, 0], &json!([MAIN]))
+    );
+    assert_eq!(
+        (&told["unknown"], &told["over"]),
+        (&json!(5), &json!(false))
     );
     commit(&bench.connection(), "payments", MAIN, &[0, 0]);
     let told = status(bench, id).await;
@@ -96,6 +100,69 @@ pub(crate) async fn check_standing(bench: &Bench) {
 async fn a_run_tells_what_has_become_of_its_payments() {
     let bench = Bench::with(&LADDER).await;
     check_standing(&bench).await;
+}
+
+/// Who reads `orders`, and how far, is not what the payments' ladder tells.
+#[tokio::test]
+async fn a_run_to_a_topic_that_is_no_stage_does_not_claim_that_anything_went_through() {
+    let bench = Bench::with(&[&LADDER[..], &["orders", "orders.dlq"]].concat()).await;
+    let mut env = bench.env();
+    env.push(("REPLAY_TARGETS", format!("{MAIN},orders")));
+    bench
+        .dead_letters_in(
+            "orders.dlq",
+            &[
+                ("a", "transient", "provider.timeout"),
+                ("b", "permanent", "payload.malformed"),
+            ],
+        )
+        .await;
+    let line = [
+        "replay",
+        "--json",
+        "--yes",
+        "--all",
+        "--from-topic",
+        "orders.dlq",
+        "--to-topic",
+        "orders",
+    ];
+    let ran = run(&env, None, &line).await.check(0, &[]).json();
+    assert_eq!(ran["published"], 2);
+    let id = ran["replay_id"].as_str().unwrap();
+    let told = status(&bench, id).await;
+    assert_eq!((counts(&told), &told["unknown"]), ([2, 0, 0, 0], &json!(2)));
+    assert_eq!(
+        (&told["over"], &told["unsure"]),
+        (&json!(false), &json!(["orders"]))
+    );
+    // What is dead again is known all the same.
+    let sent = bench.records("orders").await;
+    forward(&bench, &sent[0], "orders.dlq").await;
+    let told = status(&bench, id).await;
+    assert_eq!((counts(&told), &told["unknown"]), ([2, 0, 0, 1], &json!(1)));
+}
+
+#[tokio::test]
+async fn a_partition_of_which_nothing_is_committed_has_nothing_done() {
+    let bench = Bench::with(&LADDER).await;
+    let letters = ["a", "b", "c", "d", "e"].map(|key| (key, "transient", "provider.timeout"));
+    bench.dead_letters(&letters).await;
+    let line = ["replay", "--json", "--yes", "--all"];
+    let ran = bench.run(&line).await.check(0, &[]).json();
+    let id = ran["replay_id"].as_str().unwrap();
+    commit(&bench.connection(), "payments", MAIN, &[9]);
+    let sent = bench.records(MAIN).await;
+    let first = sent
+        .iter()
+        .filter(|record| record.coordinates.partition.get() == 0);
+    let done = u64::try_from(first.count()).unwrap();
+    assert!((1..5).contains(&done), "{done}");
+    let told = status(&bench, id).await;
+    assert_eq!(
+        (counts(&told), &told["over"]),
+        ([5, done, 5 - done, 0], &json!(false))
+    );
 }
 
 #[tokio::test]

@@ -18,7 +18,9 @@ type Origin = (Partition, Offset);
 pub(super) struct Seen {
     sent: BTreeSet<Origin>,
     waiting: BTreeSet<Origin>,
+    unknown: BTreeSet<Origin>,
     dead: BTreeSet<Origin>,
+    target_is_gone: bool,
     waits: Vec<Waiting>,
     named: BTreeMap<Origin, DeadAgain>,
 }
@@ -27,6 +29,23 @@ impl Seen {
     /// Notes a payment in the topic to which it was sent back.
     pub(super) fn sent(&mut self, record: &Record) {
         self.sent.extend(origin(record));
+    }
+
+    /// Notes a payment in a topic of the ladder, later than where it was seen before: what it did there is over.
+    pub(super) fn passed(&mut self, record: &Record) {
+        if let Some(origin) = origin(record) {
+            self.unknown.remove(&origin);
+        }
+    }
+
+    /// Notes that the topic to which the run has sent is not there: of what was in it nothing is known.
+    pub(super) const fn target_is_gone(&mut self) {
+        self.target_is_gone = true;
+    }
+
+    /// Notes a payment of which it is not known whether it is done where it is.
+    pub(super) fn unknown(&mut self, record: &Record) {
+        self.unknown.extend(origin(record));
     }
 
     /// Notes a payment that waits.
@@ -91,10 +110,18 @@ impl Seen {
     /// Adds up. A payment that is dead again does not wait, though a copy of it may.
     pub(super) fn standing(mut self, run: &RunRecord, unsure: Vec<String>) -> Standing {
         let waiting = self.waiting.difference(&self.dead).count();
+        let known = |origin: &&Origin| self.dead.contains(origin) || self.waiting.contains(origin);
+        let unknown = self.unknown.iter().filter(|origin| !known(origin));
+        let mut unknown = many(unknown.count());
         let (dead_again, waiting) = (many(self.dead.len()), many(waiting));
+        if self.target_is_gone {
+            let told = dead_again.saturating_add(waiting);
+            unknown = run.counts.published.saturating_sub(told);
+        }
+        let not_through = dead_again.saturating_add(waiting).saturating_add(unknown);
         // A run that was killed has not written down all that it sent; the topic may not have all that it wrote down.
         let published = run.counts.published.max(many(self.sent.len()));
-        let published = published.max(dead_again.saturating_add(waiting));
+        let published = published.max(not_through);
         let dead: BTreeSet<String> = self.named.values().map(|dead| dead.from.clone()).collect();
         self.waits.retain(|waiting| !dead.contains(&waiting.from));
         Standing {
@@ -103,8 +130,9 @@ impl Seen {
             published,
             dead_again,
             waiting,
-            went_through: published.saturating_sub(dead_again.saturating_add(waiting)),
-            over: run.state == RunState::Complete && waiting == 0,
+            went_through: published.saturating_sub(not_through),
+            unknown,
+            over: run.state == RunState::Complete && waiting == 0 && unknown == 0,
             dead: self.named.into_values().collect(),
             waits: self.waits,
             unsure,

@@ -25,6 +25,9 @@ impl fmt::Display for Stood {
             "replay {}: {state}\n{} sent back: {} went through, {} wait, {} are dead again",
             run.replay_id, run.published, run.went_through, run.waiting, run.dead_again
         )?;
+        if run.unknown > 0 {
+            write!(f, ", of {} it is not known", run.unknown)?;
+        }
         if !run.dead.is_empty() {
             let rows = run.dead.iter().map(|dead| {
                 vec![
@@ -56,7 +59,7 @@ impl fmt::Display for Stood {
         for topic in &run.unsure {
             write!(
                 f,
-                "\nthe consumer group payments.{topic} has committed nothing: what is due in {topic} counts as gone through"
+                "\nwhat is done in {topic} is not known: it is not there, no stage here, or the consumer group payments.{topic} has committed nothing"
             )?;
         }
         Ok(())
