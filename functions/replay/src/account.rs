@@ -52,6 +52,7 @@ impl<'a, S: Store, C: Clock> Keeping<'a, S, C> {
             from: self.request.from.clone(),
             to: self.request.to.clone(),
             replay_id: self.request.replay_id.clone(),
+            plan: self.request.plan.clone(),
             published: self.clock.now().to_rfc3339().unwrap_or_default(),
             places,
         };

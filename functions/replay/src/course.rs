@@ -6,7 +6,7 @@ use lambda::{Broker, Clock};
 use pipeline::replay::{
     Answer, Carried, Ended, Fate, Matched, Plan, PlanName, Progress, Rate, Request, Stopped, Tally,
 };
-use pipeline::{Offset, Partition};
+use pipeline::{Coordinates, Offset, Partition};
 
 use crate::account::Account;
 use crate::chunk::Bench;
@@ -26,6 +26,7 @@ pub(crate) struct Course<'a> {
     pub(crate) stopped: Option<Stopped>,
     pub(crate) plan_made: Option<PlanName>,
     held_back: Vec<String>,
+    missing: Vec<Coordinates>,
 }
 
 impl<'a> Course<'a> {
@@ -40,6 +41,7 @@ impl<'a> Course<'a> {
             stopped: None,
             plan_made: None,
             held_back: Vec::new(),
+            missing: Vec::new(),
         }
     }
 
@@ -58,8 +60,16 @@ impl<'a> Course<'a> {
         };
         self.progress = before.clone();
         self.progress.keep_within(&held);
-        self.count_gone(&before, &[]);
+        self.tell_absent(&before, &[]);
         if let Some(records) = &request.selection.records {
+            if request.progress.is_none() {
+                let is_held = |(partition, offset): &&(Partition, Offset)| {
+                    before.awaits_place(*partition, *offset)
+                };
+                let missing = records.iter().filter(|place| !is_held(place));
+                let missing = missing.map(|(partition, offset)| self.at(*partition, *offset));
+                self.missing = missing.collect();
+            }
             self.progress.keep_to(records);
         }
         if request.progress.is_none() {
@@ -101,7 +111,7 @@ impl<'a> Course<'a> {
                 let worked = bench
                     .work_off(entries, &mut self.progress, &mut self.tally)
                     .await;
-                self.count_gone(&before, &chunk.entries);
+                self.tell_absent(&before, &chunk.entries);
                 let sent = worked.sent.iter().filter_map(|index| entries.get(*index));
                 let sent: Vec<&Entry> = sent.collect();
                 let unnoted = account.note(&sent).await;
@@ -113,7 +123,7 @@ impl<'a> Course<'a> {
             for (partition, position) in chunk.positions {
                 self.progress.reach(partition, position);
             }
-            self.count_gone(&before, &chunk.entries);
+            self.tell_absent(&before, &chunk.entries);
         }
         None
     }
@@ -124,19 +134,30 @@ impl<'a> Course<'a> {
             progress: self.progress.clone(),
             carried: self.carried.clone(),
             stopped: self.stopped.clone(),
+            missing: self.missing.clone(),
             held_back: self.held_back.clone(),
             plan: self.plan_made.clone(),
         };
         Answer::of(self.request, &self.tally, &ended)
     }
 
-    /// Counts what was planned, lies behind us since `before`, and was not among what was read.
-    fn count_gone(&mut self, before: &Progress, read: &[Entry]) {
-        let Some(plan) = self.plan else { return };
+    /// Tells of what was planned or asked for by its place, lies behind us since `before`, and was not among what was read.
+    fn tell_absent(&mut self, before: &Progress, read: &[Entry]) {
+        if self.plan.is_none() && self.request.selection.records.is_none() {
+            return;
+        }
         let read: BTreeSet<(Partition, Offset)> = read
             .iter()
             .map(|entry| (entry.at().partition, entry.at().offset))
             .collect();
+        let listed = &self.request.selection;
+        let passed = listed.listed_and_passed(before, &self.progress);
+        let absent = passed.filter(|place| !read.contains(place));
+        let absent: Vec<Coordinates> = absent
+            .map(|(partition, offset)| self.at(partition, offset))
+            .collect();
+        self.missing.extend(absent);
+        let Some(plan) = self.plan else { return };
         for planned in plan.passed(before, &self.progress) {
             if !read.contains(&(planned.partition, planned.offset)) {
                 let at = planned.at(&self.request.from);
@@ -150,6 +171,14 @@ impl<'a> Course<'a> {
                 let gone = Matched::gone(at, planned.time, planned.bytes);
                 self.tally.note(&gone, Fate::Gone);
             }
+        }
+    }
+
+    fn at(&self, partition: Partition, offset: Offset) -> Coordinates {
+        Coordinates {
+            topic: self.request.from.clone(),
+            partition,
+            offset,
         }
     }
 }

@@ -144,7 +144,10 @@ impl<B: Broker, D: DeadLetters, S: Store, C: Clock> Replay<B, D, S, C> {
         invoker: Invoker,
         times: Times,
     ) -> Result<Answer, ReplayError> {
-        let new_id = Uuid::new_v4().to_string();
+        // No other than such an id: it becomes part of keys, and two must not meet.
+        let chosen = invoker.chosen_id.as_deref();
+        let chosen = chosen.and_then(|id| Uuid::try_parse(id).ok());
+        let new_id = chosen.unwrap_or_else(Uuid::new_v4).to_string();
         let terms = Terms {
             from: &self.settings.from,
             to: &self.settings.to,
@@ -256,6 +259,7 @@ impl<B: Broker, D: DeadLetters, S: Store, C: Clock> Replay<B, D, S, C> {
         let bench = self.bench(course, &published, &barred, times.last_send(), times);
         course.stopped = course.work(&bench, &mut reading, &mut keeping).await;
         course.carried.unrecorded = keeping.into_unrecorded();
+        course.carried.not_before = bench.pace.next();
         let refused = match &course.stopped {
             Some(Stopped::Plan(why)) if course.tally.tried() == 0 => Some(why.clone()),
             Some(_) | None => None,
@@ -282,13 +286,8 @@ impl<B: Broker, D: DeadLetters, S: Store, C: Clock> Replay<B, D, S, C> {
         let time = times.last_wait();
         let open = Box::pin(async { Ok(course.begin(&self.dead_letters).await?) });
         let reading = self.in_time(time, brokers_are_late, open).await?;
-        let published = if course.request.again {
-            Published::default()
-        } else {
-            let load =
-                async { Ok(ledger::load(&self.store, course.request, &course.progress).await?) };
-            self.in_time(time, store_is_late, load).await?
-        };
+        let load = async { Ok(ledger::load(&self.store, course.request, &course.progress).await?) };
+        let published = self.in_time(time, store_is_late, load).await?;
         Ok((reading, published))
     }
 
@@ -309,7 +308,11 @@ impl<B: Broker, D: DeadLetters, S: Store, C: Clock> Replay<B, D, S, C> {
             published,
             barred,
             stop: &self.stop,
-            pace: Pace::new(course.request.rate, self.clock.clone()),
+            pace: Pace::new(
+                course.request.rate,
+                self.clock.clone(),
+                course.carried.not_before,
+            ),
             last_start,
             give_up_at: times.give_up_at(),
             concurrency: self.settings.concurrency.get().into(),

@@ -70,7 +70,7 @@ pub(crate) fn tell_end(answer: &Answer, masker: &Masker, duration_ms: i64) {
         replay.skipped = skipped,
         replay.bytes = answer.bytes,
         replay.complete = answer.complete,
-        replay.stopped = answer.stopped,
+        replay.stopped = answer.stopped.as_deref(),
         error.message = answer.fault.as_deref().map(|fault| masker.line(fault)),
         duration_ms,
         "replay ends"

@@ -4,6 +4,7 @@ mod place;
 mod standing;
 mod told;
 
+use pipeline::replay::run_of;
 use serde_json::{Map, Value};
 
 pub use self::place::{Here, Place, Refusal, There};
@@ -87,6 +88,11 @@ impl Asked {
         let rate = rate.map(|rate| ("rate_per_second".to_owned(), rate.clone()));
         let fields = [(name.to_owned(), Value::String(value.to_owned()))];
         Self(fields.into_iter().chain(rate).collect())
+    }
+
+    /// Returns the id of the run that this goes on with, if it does.
+    pub fn run(&self) -> Option<String> {
+        run_of(self.0.get("resume")?.as_str()?)
     }
 
     /// Returns the payload.

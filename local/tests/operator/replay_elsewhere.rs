@@ -214,3 +214,31 @@ async fn a_function_elsewhere_has_brokers_and_a_bucket_of_its_own() {
         .await
         .check(1, &["http://127.0.0.1:1"]);
 }
+
+/// A rate below one for an invocation's time, or a function with little of it: the same token comes back.
+#[tokio::test]
+async fn an_invocation_that_brought_nothing_is_not_followed_at_once() {
+    let same = answer(0, Some("t-1"), &json!({}));
+    let function = Function::answering(&[same.clone(), same, answer(7, None, &json!({}))]).await;
+    let began = std::time::Instant::now();
+    let ran = function.run(None, &["--all", "--yes"]).await;
+    ran.check(0, &[]);
+    assert!(began.elapsed() >= std::time::Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn what_the_places_asked_for_do_not_hold_is_told_and_is_no_success() {
+    let missing = json!({ "missing": ["dlq/0/9"] });
+    let more = json!({ "missing": ["dlq/0/12"] });
+    let function =
+        Function::answering(&[answer(1, Some("t-1"), &missing), answer(1, None, &more)]).await;
+    let ran = function
+        .run(None, &["--records", "dlq/0/1,dlq/0/9", "--yes"])
+        .await;
+    ran.check(1, &["2 of the places asked for hold no dead letter"]);
+    assert!(
+        ran.out
+            .contains("there is no dead letter at dlq/0/9, dlq/0/12"),
+        "{ran:?}"
+    );
+}

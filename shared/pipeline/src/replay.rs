@@ -28,3 +28,4 @@ pub use returning::Returning;
 pub use run_record::{Ends, Invoker, RunRecord, RunState};
 pub use selection::{Judgement, Selection, SkipReason, Window};
 pub use tally::{Fate, Matched, Tally};
+pub use token::run_of;

@@ -19,7 +19,10 @@ async fn row_85_sixty_four_partitions_and_a_near_deadline_answer_in_time_with_a_
         let Some(token) = answer.resume else {
             break;
         };
-        assert_eq!((answer.complete, answer.stopped), (false, Some("deadline")));
+        assert_eq!(
+            (answer.complete, answer.stopped.as_deref()),
+            (false, Some("deadline"))
+        );
         payload = json!({ "resume": token });
     }
     check_once(&world.returned(), &places(64, 100));
@@ -50,7 +53,7 @@ async fn a_deadline_that_is_too_near_for_a_produce_is_answered_honestly() {
             .run_within(&json!({ "all": true }), Duration::from_millis(millis))
             .await;
         assert_eq!(
-            (answer.published, answer.complete, answer.stopped),
+            (answer.published, answer.complete, answer.stopped.as_deref()),
             (0, false, Some("deadline"))
         );
         assert_eq!(world.returned(), [""; 0]);
@@ -70,7 +73,10 @@ async fn a_wait_for_the_rate_that_would_outlast_the_time_is_not_begun() {
             Duration::from_mins(1),
         )
         .await;
-    assert_eq!((answer.published, answer.stopped), (1, Some("deadline")));
+    assert_eq!(
+        (answer.published, answer.stopped.as_deref()),
+        (1, Some("deadline"))
+    );
     assert!(
         world.clock.now().millis_since(BEGIN) < 1_000,
         "it slept for nothing"
@@ -87,7 +93,10 @@ async fn a_broker_that_hangs_is_given_up_in_time() {
     let answer = world
         .run_within(&json!({ "all": true }), Duration::from_secs(20))
         .await;
-    assert_eq!((answer.complete, answer.stopped), (false, Some("broker")));
+    assert_eq!(
+        (answer.complete, answer.stopped.as_deref()),
+        (false, Some("broker"))
+    );
     assert!(answer.fault.unwrap().contains("given up"));
     world.set_rule(|_| Reply::Ok);
     world
@@ -104,7 +113,10 @@ async fn told_to_stop_it_answers_with_a_token() {
         world.clock.sleep_until(BEGIN.plus_millis(4_050)).await;
         world.stop.stop();
     });
-    assert_eq!((answer.complete, answer.stopped), (false, Some("stop")));
+    assert_eq!(
+        (answer.complete, answer.stopped.as_deref()),
+        (false, Some("stop"))
+    );
     assert_eq!(answer.published, 41);
     assert!(world.clock.now().millis_since(BEGIN) < 4_200);
 }

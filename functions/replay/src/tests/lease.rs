@@ -67,7 +67,10 @@ async fn a_run_that_cannot_renew_its_lease_stops_before_it_ends() {
     });
     let payload = json!({ "all": true, "rate_per_second": 1 });
     let answer = world.run(&payload).await;
-    assert_eq!((answer.complete, answer.stopped), (false, Some("lease")));
+    assert_eq!(
+        (answer.complete, answer.stopped.as_deref()),
+        (false, Some("lease"))
+    );
     assert!(
         (40..=54).contains(&answer.published),
         "{}",
@@ -90,7 +93,7 @@ async fn a_run_whose_lease_was_taken_stops_before_the_next_dead_letter() {
         taken["holder"] = json!("another");
         world.state.put(LEASE, taken.to_string().into_bytes());
     });
-    assert_eq!(answer.stopped, Some("lease"));
+    assert_eq!(answer.stopped.as_deref(), Some("lease"));
     assert!(answer.fault.unwrap().contains("taken by another run"));
     assert!(answer.published <= 17, "{}", answer.published);
     // What is another's is not given back.

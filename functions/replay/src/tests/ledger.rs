@@ -44,6 +44,41 @@ async fn again_publishes_also_what_was_published() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_token_of_a_run_with_again_sends_nothing_twice() {
+    let world = world(1, 20);
+    world.run(&json!({ "all": true })).await;
+    let first = world
+        .run(&json!({ "all": true, "again": true, "limit": 5 }))
+        .await;
+    // The first answer to the token got lost, and whoever waited for it uses it again.
+    let payload = json!({ "resume": first.resume, "limit": 20 });
+    let second = world.elsewhere().run(&payload).await;
+    assert_eq!(second.published, 15);
+    let third = world.elsewhere().run(&payload).await;
+    assert_eq!(
+        (third.published, third.skipped["already-replayed"]),
+        (0, 15)
+    );
+    assert_eq!(world.returned().len(), 40);
+}
+
+#[tokio::test(start_paused = true)]
+async fn row_77_a_plan_with_again_is_carried_out_once_too() {
+    let world = world(1, 20);
+    world.run(&json!({ "all": true })).await;
+    let dry = world.run(&json!({ "dry_run": true, "again": true })).await;
+    for expected in [(20, 0), (0, 20)] {
+        let answer = world.run(&json!({ "plan": dry.plan })).await;
+        let skipped = answer.skipped["already-replayed"];
+        assert_eq!((answer.published, skipped), expected);
+    }
+    assert_eq!(world.returned().len(), 40);
+    let another = world.run(&json!({ "dry_run": true, "again": true })).await;
+    let answer = world.run(&json!({ "plan": another.plan })).await;
+    assert_eq!(answer.published, 20);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_topic_that_was_made_anew_is_not_hidden_by_what_the_old_one_held() {
     let world = world(1, 10);
     world.run(&json!({ "all": true })).await;

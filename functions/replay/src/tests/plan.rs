@@ -98,7 +98,10 @@ async fn a_long_plan_is_written_in_parts_over_many_invocations_and_run_by_its_to
 async fn a_limited_dry_run_plans_what_it_saw_and_more_when_it_goes_on() {
     let world = world(2, 10);
     let first = world.run(&json!({ "dry_run": true, "limit": 6 })).await;
-    assert_eq!((first.to_publish, first.stopped), (Some(6), Some("limit")));
+    assert_eq!(
+        (first.to_publish, first.stopped.as_deref()),
+        (Some(6), Some("limit"))
+    );
     let check = async |plan: &str, planned: u64| {
         let payload = json!({ "plan": plan, "dry_run": true });
         assert_eq!(world.run(&payload).await.to_publish, Some(planned));

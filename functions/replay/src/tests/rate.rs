@@ -76,3 +76,44 @@ async fn nought_is_no_limit_and_a_dry_run_has_none() {
         assert!(world.clock.now().millis_since(BEGIN) <= 2_500, "{payload}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_over_many_invocations_keeps_its_rate() {
+    let world = world(1, 6);
+    let mut payload = json!({ "all": true, "rate_per_second": 0.05 });
+    let mut invocations = 0;
+    loop {
+        let answer = world.run_within(&payload, Duration::from_secs(25)).await;
+        invocations += 1;
+        let Some(token) = answer.resume else {
+            break;
+        };
+        payload = json!({ "resume": token });
+        // Whoever drives it goes on at once, or nearly so.
+        world
+            .clock
+            .sleep_until(world.clock.now().plus_millis(500))
+            .await;
+    }
+    let produced = world.main.produced.lock().unwrap();
+    let times: Vec<i64> = produced
+        .iter()
+        .map(|(time, _)| time.millis_since(BEGIN))
+        .collect();
+    for pair in times.windows(2) {
+        assert!(pair[1] - pair[0] >= 20_000, "{times:?}");
+        assert!(pair[1] - pair[0] < 21_000, "{times:?}");
+    }
+    assert!(times.len() == 6 && invocations > 6, "{invocations}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_from_a_clock_that_is_ahead_holds_nothing_up_for_longer_than_the_rate() {
+    let world = world(1, 3);
+    let ask = json!({ "all": true, "limit": 1, "rate_per_second": 0.001 });
+    let first = world.run(&ask).await;
+    let payload = json!({ "resume": first.resume, "limit": 10, "rate_per_second": 1 });
+    let second = world.run(&payload).await;
+    assert_eq!((second.published, second.complete), (2, true));
+    assert!(world.clock.now().millis_since(BEGIN) < 3_000);
+}

@@ -15,7 +15,7 @@ async fn a_limit_stops_before_one_too_many_and_the_token_asks_for_as_many_more()
         let answer = world.run(&payload).await;
         assert_eq!((answer.published, answer.complete), (expected, complete));
         if !complete {
-            assert_eq!(answer.stopped, Some("limit"));
+            assert_eq!(answer.stopped.as_deref(), Some("limit"));
             payload = json!({ "resume": answer.resume.unwrap() });
         }
     }
@@ -47,10 +47,10 @@ async fn a_limit_is_kept_over_a_deadline() {
         let answer = world.run_within(&payload, Duration::from_secs(11)).await;
         published += answer.published;
         payload = json!({ "resume": answer.resume.unwrap() });
-        if answer.stopped == Some("limit") {
+        if answer.stopped.as_deref() == Some("limit") {
             break;
         }
-        assert_eq!(answer.stopped, Some("deadline"));
+        assert_eq!(answer.stopped.as_deref(), Some("deadline"));
     }
     assert_eq!(published, 50);
 }

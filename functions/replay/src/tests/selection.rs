@@ -254,3 +254,71 @@ async fn times_that_are_not_in_order_are_each_looked_at() {
     world.run(&json!({ "since": "100s" })).await;
     assert_eq!(world.returned(), ["dlq/0/0", "dlq/0/2", "dlq/0/4"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn places_that_hold_no_dead_letter_are_named_and_not_matched() {
+    let check = async |records: &[&str], since: Option<&str>, published: u64, missing: &[&str]| {
+        let world = world(2, 30);
+        {
+            let mut dlq = world.dlq.lock().unwrap();
+            dlq.chunk = 7;
+            let slots = dlq.partitions.get_mut(&0).unwrap();
+            (slots[5], slots[29]) = (Slot::Gap, Slot::Gap);
+        }
+        for dry_run in [true, false] {
+            let mut payload = json!({ "records": records, "dry_run": dry_run });
+            if let Some(since) = since {
+                payload["since"] = since.into();
+            }
+            let answer = world.run(&payload).await;
+            let sent = answer.to_publish.unwrap_or(answer.published);
+            assert_eq!(
+                (answer.matched, sent),
+                (published, published),
+                "{records:?}"
+            );
+            assert_eq!(answer.missing, missing, "{records:?}");
+            assert!(answer.complete, "{records:?}");
+        }
+    };
+    check(&["dlq/0/3"], None, 1, &[]).await;
+    check(
+        &["dlq/0/30", "dlq/0/9999", "dlq/7/0"],
+        None,
+        0,
+        &["dlq/0/30", "dlq/0/9999", "dlq/7/0"],
+    )
+    .await;
+    check(
+        &["dlq/0/4", "dlq/0/5", "dlq/0/6", "dlq/0/28", "dlq/1/5"],
+        None,
+        4,
+        &["dlq/0/5"],
+    )
+    .await;
+    check(&["dlq/0/5"], None, 0, &["dlq/0/5"]).await;
+    check(&["dlq/0/29", "dlq/1/29"], None, 1, &["dlq/0/29"]).await;
+    // It is there, and another filter leaves it out.
+    check(
+        &["dlq/1/0", "dlq/1/29"],
+        Some("2025-08-23T07:10:41.806Z"),
+        1,
+        &[],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_that_expires_between_two_invocations_is_named_by_the_second() {
+    let world = world(1, 30);
+    let records: Vec<String> = (0..20).map(|offset| format!("dlq/0/{offset}")).collect();
+    let first = world.run(&json!({ "records": records, "limit": 5 })).await;
+    assert_eq!((first.published, first.missing.len()), (5, 0));
+    for slot in &mut world.dlq.lock().unwrap().partitions.get_mut(&0).unwrap()[..8] {
+        *slot = Slot::Gap;
+    }
+    let payload = json!({ "resume": first.resume, "limit": 50 });
+    let second = world.run(&payload).await;
+    assert_eq!(second.missing, ["dlq/0/5", "dlq/0/6", "dlq/0/7"]);
+    assert_eq!((second.published, second.complete), (12, true));
+}

@@ -65,7 +65,7 @@ async fn what_could_not_be_written_down_is_carried_by_the_token_and_written_firs
     });
     let answer = world.run(&json!({ "all": true })).await;
     assert_eq!(
-        (answer.published, answer.complete, answer.stopped),
+        (answer.published, answer.complete, answer.stopped.as_deref()),
         (10, false, Some("store"))
     );
     assert!(answer.fault.unwrap().contains("_ledger"));

@@ -222,6 +222,7 @@ pub(super) fn invoker() -> Invoker {
     Invoker {
         caller: None,
         request_id: Some("request-1".to_owned()),
+        chosen_id: None,
     }
 }
 

@@ -46,13 +46,13 @@ impl<'f, 'e> Flow<'f, 'e> {
         // Nothing listens to Ctrl-C here: it ends the process while it looks and while it asks, and nothing is lost by that.
         let seen = self.drive(&asked.as_dry_run(), None, None).await?;
         self.shell.note(seen.without_orders());
-        let total = seen.to_publish.unwrap_or_default();
+        let total = seen.answer.to_publish.unwrap_or_default();
         seen.whole()?;
         if total == 0 {
             self.shell.note("there is nothing to send back");
             return Ok(None);
         }
-        let plan = seen.plan.as_deref();
+        let plan = seen.answer.plan.as_deref();
         let plan = plan.context("the dry run has left no plan: run it again")?;
         let Person::Present(person) = &mut self.shell.person else {
             return Ok(None);
@@ -84,6 +84,19 @@ impl<'f, 'e> Flow<'f, 'e> {
         self.drive(asked, total, Some(stops)).await
     }
 
+    /// Says what it means to be ended in the middle of an invocation.
+    fn left(&self, id: &str) -> String {
+        match self.place {
+            Place::Here(_) => format!(
+                "replay {id} ended at once: what was under way may have gone; run the same again, and what has gone is left out"
+            ),
+            Place::There(_) => format!(
+                "replay {id} goes on there until its invocation ends; ask how it stands with: cargo local replay{} --status {id}; then run the same again, and what has gone is left out",
+                self.flags
+            ),
+        }
+    }
+
     async fn drive(
         &mut self,
         asked: &Asked,
@@ -91,12 +104,16 @@ impl<'f, 'e> Flow<'f, 'e> {
         mut stops: Option<Stops>,
     ) -> Result<Replayed, Failure> {
         let bar = bar(total);
+        let id = asked
+            .run()
+            .unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let mut told_to_stop = false;
+        let mut pause = Pause::default();
         let mut next = asked.clone();
         let mut sum: Option<Replayed> = None;
         loop {
             let warnings = Warnings::default();
-            let run = self.place.run(next.clone(), &bar);
+            let run = self.place.run(next.clone(), &bar, &id);
             let mut run = pin!(run.with_subscriber(warnings.subscriber()));
             let ended = loop {
                 tokio::select! {
@@ -104,14 +121,13 @@ impl<'f, 'e> Flow<'f, 'e> {
                     () = told(&mut stops) => {
                         if told_to_stop {
                             bar.finish_and_clear();
-                            let told = "ended at once: what was under way may have gone; run the same again, and what has gone is left out";
-                            return Err(Failure::Failed(anyhow::anyhow!(told)));
+                            return Err(Failure::Failed(anyhow::anyhow!(self.left(&id))));
                         }
                         told_to_stop = true;
                         self.place.stop();
                         let told = match self.place {
-                            Place::Here(_) => "stopping: what is under way ends first",
-                            Place::There(_) => "stopping: the invocation that is under way ends first, at its deadline at the latest",
+                            Place::Here(_) => "stopping: what is under way ends first".to_owned(),
+                            Place::There(_) => format!("stopping: the invocation of replay {id} that is under way ends first, at its deadline at the latest; Ctrl-C once more leaves it alone"),
                         };
                         bar.suspend(|| self.shell.note(told));
                     }
@@ -129,7 +145,7 @@ impl<'f, 'e> Flow<'f, 'e> {
                 }
                 (Err(refusal), Some(before)) => {
                     bar.finish_and_clear();
-                    let token = before.resume.as_deref().unwrap_or_default();
+                    let token = before.answer.resume.as_deref().unwrap_or_default();
                     self.shell.note(format_args!(
                         "go on with: cargo local replay{} --resume {token}",
                         self.flags
@@ -147,9 +163,46 @@ impl<'f, 'e> Flow<'f, 'e> {
                 let flags = self.flags.clone();
                 return Ok(Replayed { flags, ..ended });
             };
+            if let Some(time) = pause.before(token) {
+                tokio::select! {
+                    () = tokio::time::sleep(time) => {}
+                    () = told(&mut stops) => told_to_stop = true,
+                }
+            }
+            if told_to_stop {
+                bar.finish_and_clear();
+                let flags = self.flags.clone();
+                return Ok(Replayed { flags, ..ended });
+            }
             next = asked.as_resumed(token);
             sum = Some(ended);
         }
+    }
+}
+
+/// How long to wait before an invocation: one that brought the run no further need not be followed at once by the next.
+#[derive(Debug, Default)]
+struct Pause {
+    last: Option<String>,
+    time: Duration,
+}
+
+impl Pause {
+    const FIRST: Duration = Duration::from_secs(1);
+    const LONGEST: Duration = Duration::from_secs(30);
+
+    /// Returns how long to wait before going on with a token: longer each time that it is the same one.
+    fn before(&mut self, token: &str) -> Option<Duration> {
+        if self.last.as_deref() != Some(token) {
+            self.last = Some(token.to_owned());
+            self.time = Duration::ZERO;
+            return None;
+        }
+        self.time = self
+            .time
+            .saturating_mul(2)
+            .clamp(Self::FIRST, Self::LONGEST);
+        Some(self.time)
     }
 }
 

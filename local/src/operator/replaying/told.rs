@@ -5,128 +5,50 @@ use std::fmt;
 
 use anyhow::bail;
 use pipeline::Timestamp;
-use pipeline::replay::Answer;
+use pipeline::replay::{Answer, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::operator::table::{or_dash, table};
 
-/// How many places are told as a sample.
-const SAMPLE: usize = 10;
-
 /// What a replay did: the answer of the function, of several invocations added up.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
 pub struct Replayed {
-    /// The run's id.
-    pub replay_id: String,
-    /// Whether nothing was published on purpose.
-    pub dry_run: bool,
-    /// How many were asked for.
-    pub matched: u64,
-    /// How many went back.
-    pub published: u64,
-    /// How many a real run would send back; only in a dry run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to_publish: Option<u64>,
-    /// How many stay, by reason.
-    pub skipped: BTreeMap<String, u64>,
-    /// How many did not go back: refused by the broker, or gone.
-    pub failed: u64,
-    /// How many of those the plan holds and the topic no more.
-    #[serde(default, skip_serializing_if = "is_nought")]
-    pub gone: u64,
-    /// How many were asked for, by error class.
-    pub by_error_class: BTreeMap<String, u64>,
-    /// How many were asked for, by error code.
-    pub by_error_code: BTreeMap<String, u64>,
-    /// The bytes of the values asked for.
-    pub bytes: u64,
-    /// When the oldest of them died, RFC 3339.
-    pub oldest: Option<String>,
-    /// When the newest of them died, RFC 3339.
-    pub newest: Option<String>,
-    /// Where the first few of them are.
-    pub sample: Vec<String>,
-    /// The partitions whose end an open transaction holds back.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub held_back: Vec<String>,
-    /// Whether it is done.
-    pub complete: bool,
-    /// Why it is not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<String>,
-    /// What the fault is, when one stopped it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
-    /// The token that goes on from here, when it is not done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume: Option<String>,
-    /// The plan that a dry run has left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan: Option<String>,
+    /// The answer.
+    pub answer: Answer,
     /// The flags of the command that led here.
     #[serde(skip)]
     pub flags: String,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-const fn is_nought(number: &u64) -> bool {
-    *number == 0
-}
-
 impl From<Answer> for Replayed {
     fn from(answer: Answer) -> Self {
-        let named = |counts: BTreeMap<&'static str, u64>| {
-            let counts = counts.into_iter();
-            counts
-                .map(|(name, count)| (name.to_owned(), count))
-                .collect()
-        };
-        Self {
-            replay_id: answer.replay_id,
-            dry_run: answer.dry_run,
-            matched: answer.matched,
-            published: answer.published,
-            to_publish: answer.to_publish,
-            skipped: named(answer.skipped),
-            failed: answer.failed,
-            gone: answer.gone,
-            by_error_class: named(answer.by_error_class),
-            by_error_code: named(answer.by_error_code),
-            bytes: answer.bytes,
-            oldest: answer.oldest,
-            newest: answer.newest,
-            sample: answer.sample,
-            held_back: answer.held_back,
-            complete: answer.complete,
-            stopped: answer.stopped.map(str::to_owned),
-            fault: answer.fault,
-            resume: answer.resume,
-            plan: answer.plan,
-            flags: String::new(),
-        }
+        let flags = String::new();
+        Self { answer, flags }
     }
 }
 
 impl Replayed {
     /// Adds what came before: counts are added up, and where the run stands is told by the later one.
     pub fn after(mut self, before: Self) -> Self {
+        let (sum, before) = (&mut self.answer, before.answer);
         for (sum, more) in [
-            (&mut self.matched, before.matched),
-            (&mut self.published, before.published),
-            (&mut self.failed, before.failed),
-            (&mut self.gone, before.gone),
-            (&mut self.bytes, before.bytes),
+            (&mut sum.matched, before.matched),
+            (&mut sum.published, before.published),
+            (&mut sum.failed, before.failed),
+            (&mut sum.gone, before.gone),
+            (&mut sum.bytes, before.bytes),
         ] {
             *sum = sum.saturating_add(more);
         }
-        self.to_publish = match (self.to_publish, before.to_publish) {
+        sum.to_publish = match (sum.to_publish, before.to_publish) {
             (Some(one), Some(other)) => Some(one.saturating_add(other)),
             (one, other) => one.or(other),
         };
         for (sums, more) in [
-            (&mut self.skipped, before.skipped),
-            (&mut self.by_error_class, before.by_error_class),
-            (&mut self.by_error_code, before.by_error_code),
+            (&mut sum.skipped, before.skipped),
+            (&mut sum.by_error_class, before.by_error_class),
+            (&mut sum.by_error_code, before.by_error_code),
         ] {
             for (name, count) in more {
                 let sum = sums.entry(name).or_default();
@@ -134,45 +56,43 @@ impl Replayed {
             }
         }
         let time = |text: &Option<String>| text.as_deref().and_then(Timestamp::from_rfc3339);
-        let earlier = self.oldest.is_none()
+        let earlier = sum.oldest.is_none()
             || time(&before.oldest)
-                .is_some_and(|time_before| Some(time_before) < time(&self.oldest));
+                .is_some_and(|time_before| Some(time_before) < time(&sum.oldest));
         if earlier {
-            self.oldest = before.oldest;
+            sum.oldest = before.oldest;
         }
-        if time(&before.newest) > time(&self.newest) {
-            self.newest = before.newest;
+        if time(&before.newest) > time(&sum.newest) {
+            sum.newest = before.newest;
         }
-        self.sample = before
-            .sample
-            .into_iter()
-            .chain(self.sample)
-            .take(SAMPLE)
-            .collect();
-        if self.held_back.is_empty() {
-            self.held_back = before.held_back;
+        sum.sample.splice(..0, before.sample);
+        sum.sample.truncate(Tally::SAMPLE);
+        sum.missing.splice(..0, before.missing);
+        if sum.held_back.is_empty() {
+            sum.held_back = before.held_back;
         }
         self
     }
 
     /// Returns the same without the commands that would act on it: whoever is asked need not copy one.
     pub fn without_orders(&self) -> Self {
-        Self {
+        let answer = Answer {
             plan: None,
             resume: None,
-            ..self.clone()
-        }
+            ..self.answer.clone()
+        };
+        answer.into()
     }
 
     /// Returns the token of a run that an invocation's deadline ended, and nothing else.
     pub fn goes_on(&self) -> Option<&str> {
-        let token = self.resume.as_deref();
-        token.filter(|_| self.stopped.as_deref() == Some("deadline"))
+        let token = self.answer.resume.as_deref();
+        token.filter(|_| self.answer.stopped.as_deref() == Some("deadline"))
     }
 
     /// Fails when something kept it from sending back all that it should have.
     pub fn whole(&self) -> anyhow::Result<()> {
-        let answer = self;
+        let answer = &self.answer;
         if let Some(fault) = &answer.fault {
             bail!("the replay ended before its end: {fault}");
         }
@@ -189,13 +109,17 @@ impl Replayed {
         if answer.gone > 0 {
             bail!("{} dead letters of the plan are there no more", answer.gone);
         }
+        if !answer.missing.is_empty() && !answer.dry_run {
+            let missing = answer.missing.len();
+            bail!("{missing} of the places asked for hold no dead letter");
+        }
         Ok(())
     }
 }
 
 impl fmt::Display for Replayed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let answer = self;
+        let answer = &self.answer;
         let mut rows = Vec::new();
         let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
         let dry = if answer.dry_run { " (dry run)" } else { "" };
@@ -227,6 +151,10 @@ impl fmt::Display for Replayed {
         f.write_str(&table(&["field", "value"], &[], rows))?;
         if answer.matched == 0 {
             f.write_str("\n\nnothing matched")?;
+        }
+        if !answer.missing.is_empty() {
+            let missing = answer.missing.join(", ");
+            write!(f, "\n\nthere is no dead letter at {missing}")?;
         }
         if !answer.held_back.is_empty() {
             let held = answer.held_back.join(", ");

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::record::Timestamp;
+use crate::record::{Coordinates, Timestamp};
 use crate::replay::plan::PlanName;
 use crate::replay::progress::Progress;
 use crate::replay::request::{Carried, Limit, Request};
@@ -13,7 +13,7 @@ use crate::replay::tally::Tally;
 /// The answer of one invocation; it counts what this invocation did, also when it went on with an earlier one's run.
 ///
 /// `matched` is always `published` (or `to_publish`) + `failed` + all that is skipped.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Answer {
     /// The run's id.
     pub replay_id: String,
@@ -24,19 +24,19 @@ pub struct Answer {
     /// How many went back.
     pub published: u64,
     /// How many a real run would send back; only in a dry run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_publish: Option<u64>,
     /// How many stay, by reason.
-    pub skipped: BTreeMap<&'static str, u64>,
+    pub skipped: BTreeMap<String, u64>,
     /// How many did not go back: refused by the broker, or gone.
     pub failed: u64,
     /// How many of those the plan holds and the topic no more.
-    #[serde(skip_serializing_if = "is_nought")]
+    #[serde(default, skip_serializing_if = "is_nought")]
     pub gone: u64,
     /// How many were asked for, by error class.
-    pub by_error_class: BTreeMap<&'static str, u64>,
+    pub by_error_class: BTreeMap<String, u64>,
     /// How many were asked for, by error code.
-    pub by_error_code: BTreeMap<&'static str, u64>,
+    pub by_error_code: BTreeMap<String, u64>,
     /// The bytes of the values asked for.
     pub bytes: u64,
     /// When the oldest of them died, RFC 3339.
@@ -45,22 +45,25 @@ pub struct Answer {
     pub newest: Option<String>,
     /// Where the first few of them are.
     pub sample: Vec<String>,
+    /// Which of the `records` asked for are not there: never written, deleted since, or hidden by an open transaction. They are not matched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// The partitions, as `topic/partition`, whose end an open transaction holds back: what lies behind its first record is not read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<String>,
     /// Whether every partition was read to the end that was fixed at the start, and all that was published is in the ledger.
     pub complete: bool,
     /// Why it is not complete: `limit`, `deadline`, `stop`, `broker`, `store`, `lease` or `plan`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
     /// What the fault is, when one stopped it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
     /// The token that goes on from here, when it is not complete.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
     /// The plan that a dry run has left.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
 }
 
@@ -73,6 +76,8 @@ pub struct Ended {
     pub carried: Carried,
     /// What stopped it, if anything did.
     pub stopped: Option<Stopped>,
+    /// Which of the places asked for hold no record.
+    pub missing: Vec<Coordinates>,
     /// The partitions, as `topic/partition`, whose end an open transaction holds back.
     pub held_back: Vec<String>,
     /// The plan that a dry run has left.
@@ -142,19 +147,20 @@ impl Answer {
             to_publish: request.dry_run.then(|| tally.sent()),
             skipped: tally
                 .skipped()
-                .map(|(reason, count)| (reason.as_str(), count))
+                .map(|(reason, count)| (reason.as_str().to_owned(), count))
                 .collect(),
             failed: tally.failed(),
             gone: tally.gone(),
-            by_error_class: tally.by_class().clone(),
-            by_error_code: tally.by_code().clone(),
+            by_error_class: owned(tally.by_class()),
+            by_error_code: owned(tally.by_code()),
             bytes: tally.bytes(),
             oldest: time(tally.oldest()),
             newest: time(tally.newest()),
             sample: tally.sample().iter().map(ToString::to_string).collect(),
+            missing: ended.missing.iter().map(ToString::to_string).collect(),
             held_back: ended.held_back.clone(),
             complete,
-            stopped: stopped.map(Stopped::as_str),
+            stopped: stopped.map(|stopped| stopped.as_str().to_owned()),
             fault: stopped.and_then(Stopped::fault).map(str::to_owned),
             resume: (!complete).then(|| {
                 let limit = request.limit;
@@ -164,6 +170,13 @@ impl Answer {
             plan: ended.plan.as_ref().map(ToString::to_string),
         }
     }
+}
+
+fn owned(counts: &BTreeMap<&'static str, u64>) -> BTreeMap<String, u64> {
+    let counts = counts.iter();
+    counts
+        .map(|(name, count)| ((*name).to_owned(), *count))
+        .collect()
 }
 
 /// Returns the limit with which a run goes on: whoever resumes a run that its limit has stopped asks for as many more.

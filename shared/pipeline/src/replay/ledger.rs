@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Offset, Partition, Record, Timestamp, Topic};
+use crate::replay::plan::PlanName;
 use crate::replay::selection::Window;
 
 /// The form of ledger objects of this version.
@@ -33,6 +34,8 @@ pub struct LedgerEntry {
     pub to: Topic,
     /// The run.
     pub replay_id: String,
+    /// The plan that it carried out.
+    pub plan: Option<PlanName>,
     /// When, RFC 3339.
     pub published: String,
     /// The dead letters.
@@ -57,6 +60,8 @@ struct Wire {
     topic: String,
     to: String,
     replay_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    plan: Option<String>,
     published: String,
     /// Runs of offsets: partition, first offset, and the time of each record.
     records: Vec<(i32, i64, Vec<i64>)>,
@@ -138,6 +143,7 @@ impl LedgerEntry {
             topic: self.from.to_string(),
             to: self.to.to_string(),
             replay_id: self.replay_id.clone(),
+            plan: self.plan.as_ref().map(ToString::to_string),
             published: self.published.clone(),
             records,
         };
@@ -170,6 +176,10 @@ impl LedgerEntry {
             from: wire.topic.parse().map_err(|error| wrong(&error))?,
             to: wire.to.parse().map_err(|error| wrong(&error))?,
             replay_id: wire.replay_id,
+            plan: match wire.plan {
+                Some(plan) => Some(plan.parse().map_err(|error| wrong(&error))?),
+                None => None,
+            },
             published: wire.published,
             places,
         })
@@ -238,6 +248,7 @@ mod tests {
             from: "dlq".parse().unwrap(),
             to: "main".parse().unwrap(),
             replay_id: "run-1".to_owned(),
+            plan: None,
             published: "2025-08-23T07:12:21.805Z".to_owned(),
             places,
         }

@@ -158,16 +158,11 @@ impl Plan {
         before: &'a Progress,
         after: &'a Progress,
     ) -> impl Iterator<Item = &'a Planned> {
-        let passed = before.left().flat_map(move |(partition, lane)| {
-            let now = after.lane(partition);
-            let behind = now.map_or(lane.end, |now| now.next.min(lane.end));
-            let cut_off = now.map_or(lane.end, |now| now.end.max(behind));
-            let stretches = [(lane.next, behind), (cut_off, lane.end)];
-            stretches
-                .into_iter()
-                .flat_map(move |(from, to)| self.stretch(partition, from, to))
+        let passed = before.passed_until(after);
+        let planned = passed.flat_map(move |(partition, stretch)| {
+            self.stretch(partition, stretch.start, stretch.end)
         });
-        passed.filter(move |planned| before.awaits_place(planned.partition, planned.offset))
+        planned.filter(move |planned| before.awaits_place(planned.partition, planned.offset))
     }
 
     /// Returns what is planned of a partition from one offset on, before another.

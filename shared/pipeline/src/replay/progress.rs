@@ -1,6 +1,7 @@
 //! How far a replay has come.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use crate::record::{Coordinates, Offset, Partition};
 
@@ -73,6 +74,20 @@ impl Progress {
     /// Walks over what is done beyond the first offset that is not.
     pub fn done_ahead(&self) -> impl Iterator<Item = (Partition, Offset)> {
         self.done_ahead.iter().copied()
+    }
+
+    /// Walks over the stretches that a run has passed on its way from here to `after`: what it read there, what was never there, and what is
+    /// there no more.
+    pub fn passed_until<'a>(
+        &'a self,
+        after: &'a Self,
+    ) -> impl Iterator<Item = (Partition, Range<Offset>)> + 'a {
+        self.left().flat_map(move |(partition, lane)| {
+            let now = after.lane(partition);
+            let behind = now.map_or(lane.end, |now| now.next.min(lane.end));
+            let cut_off = now.map_or(lane.end, |now| now.end.max(behind));
+            [lane.next..behind, cut_off..lane.end].map(|stretch| (partition, stretch))
+        })
     }
 
     /// Tells whether every partition has reached its end.

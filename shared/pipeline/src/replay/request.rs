@@ -51,6 +51,8 @@ pub struct Carried {
     pub unrecorded: Vec<Place>,
     /// The parts of the plan that are written.
     pub parts: Vec<PlanPart>,
+    /// When the next dead letter may go, as the rate says.
+    pub not_before: Option<Timestamp>,
 }
 
 /// How many dead letters may be sent.

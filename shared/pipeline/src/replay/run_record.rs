@@ -71,6 +71,9 @@ pub struct Invoker {
     /// Lambda's id of the request, under which `CloudTrail` names who made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// The id that a run which starts now shall have: whoever chose it can ask for the run though its answer got lost.
+    #[serde(skip)]
+    pub chosen_id: Option<String>,
 }
 
 /// What a run has counted.
@@ -108,7 +111,7 @@ impl RunCounts {
             (&mut self.by_error_code, &answer.by_error_code),
         ] {
             for (name, count) in more {
-                let sum = sums.entry((*name).to_owned()).or_default();
+                let sum = sums.entry(name.clone()).or_default();
                 *sum = sum.saturating_add(*count);
             }
         }
@@ -144,7 +147,7 @@ impl RunRecord {
             self.first.get_or_insert_with(|| ends.first.to_string());
             self.last = Some(ends.last.to_string());
         }
-        self.stopped = answer.stopped.map(str::to_owned);
+        self.stopped.clone_from(&answer.stopped);
         self.fault.clone_from(&answer.fault);
     }
 
@@ -181,18 +184,19 @@ mod tests {
             matched: published.saturating_add(3),
             published,
             to_publish: None,
-            skipped: BTreeMap::from([("max-replays", 2)]),
+            skipped: BTreeMap::from([("max-replays".to_owned(), 2)]),
             failed: 1,
             gone: 0,
-            by_error_class: BTreeMap::from([("transient", published.saturating_add(3))]),
+            by_error_class: BTreeMap::from([("transient".to_owned(), published.saturating_add(3))]),
             by_error_code: BTreeMap::new(),
             bytes: 10,
             oldest: None,
             newest: None,
             sample: Vec::new(),
+            missing: Vec::new(),
             held_back: Vec::new(),
             complete,
-            stopped: (!complete).then_some("deadline"),
+            stopped: (!complete).then(|| "deadline".to_owned()),
             fault: None,
             resume: None,
             plan: None,
@@ -210,6 +214,7 @@ mod tests {
             invoked: Invoker {
                 caller: None,
                 request_id: Some("r-1".to_owned()),
+                chosen_id: None,
             },
             started: "t0".to_owned(),
             updated: "t0".to_owned(),

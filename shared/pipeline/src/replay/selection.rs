@@ -6,6 +6,7 @@ use std::fmt;
 use crate::failure::{ErrorClass, ErrorCode};
 use crate::headers::{Headers, names};
 use crate::record::{Coordinates, Offset, Partition, Record, Timestamp, Topic, digits};
+use crate::replay::progress::Progress;
 
 /// The filters of a replay; a dead letter is selected when all that are set agree with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -171,6 +172,29 @@ impl Selection {
         } else {
             Judgement::NotSelected
         }
+    }
+
+    /// Walks over the places of the list that lie where a run has come from `before` to `after`.
+    ///
+    /// What of it was not read is not there.
+    pub fn listed_and_passed<'a>(
+        &'a self,
+        before: &'a Progress,
+        after: &'a Progress,
+    ) -> impl Iterator<Item = (Partition, Offset)> + 'a {
+        let listed = self.records.iter();
+        let passed = listed.flat_map(move |listed| {
+            let stretches = before.passed_until(after);
+            stretches.flat_map(move |(partition, stretch)| {
+                let stretch = (stretch.start < stretch.end).then_some(stretch);
+                stretch.into_iter().flat_map(move |stretch| {
+                    listed.range((partition, stretch.start)..(partition, stretch.end))
+                })
+            })
+        });
+        passed
+            .copied()
+            .filter(|(partition, offset)| before.awaits_place(*partition, *offset))
     }
 
     fn selects_place(&self, at: &Coordinates, time: Timestamp) -> bool {

@@ -61,6 +61,8 @@ struct Wire {
     unrecorded: Vec<(i32, i64, i64)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     parts: Vec<PlanPart>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_before: Option<i64>,
 }
 
 impl Request {
@@ -105,6 +107,7 @@ impl Request {
                 })
                 .collect(),
             parts: carried.parts.clone(),
+            not_before: carried.not_before.map(Timestamp::millis),
         };
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).unwrap_or_default())
     }
@@ -171,10 +174,16 @@ impl Request {
             carried: Carried {
                 unrecorded: unrecorded(&wire.unrecorded)?,
                 parts: wire.parts,
+                not_before: wire.not_before.map(Timestamp::from_millis),
             },
             replay_id: wire.replay_id,
         })
     }
+}
+
+/// Returns the id of the run that a token goes on with; `None` when it is no token.
+pub fn run_of(token: &str) -> Option<String> {
+    Request::from_token(token).map(|request| request.replay_id)
 }
 
 /// Tells whether a text may be the id of a run: it becomes part of the keys of objects.

@@ -109,6 +109,7 @@ proptest! {
                     })
                     .collect(),
                 parts: vec![PlanPart { sha256, records: 5, bytes: 7 }],
+                not_before: Some(Timestamp::from_millis(7)),
             },
         };
         let token = request.token(&progress, &request.carried, limit);
