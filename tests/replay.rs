@@ -261,6 +261,33 @@ fn aborted(world: &World) {
     transaction(world).abort_transaction(PATIENCE).unwrap();
 }
 
+/// So little time is left to read that one invocation does not get through.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_over_several_invocations_on_apache_kafka_leaves_one_plan_of_it_all() {
+    const COUNT: usize = 40_000;
+    let Some(cluster) = Cluster::kafka().await else {
+        return;
+    };
+    let world = world(cluster, "http://127.0.0.1:1").await;
+    let ids = die(&world, COUNT).await;
+    let replay = process(&world).await;
+    let payload = json!({ "dry_run": true });
+    let dry = ask_to_the_end(&replay, payload, Duration::from_millis(2_500)).await;
+    assert!(dry.len() > 1, "it took one invocation");
+    assert_eq!(sum(&dry, "to_publish"), 40_000);
+    let (last, before) = dry.split_last().unwrap();
+    assert!(before.iter().all(|answer| answer.get("plan").is_none()));
+    die(&world, 10).await;
+    let payload = json!({ "plan": last["plan"], "rate_per_second": 0 });
+    let run = ask_to_the_end(&replay, payload, MINUTE).await;
+    assert_eq!(
+        (sum(&run, "matched"), sum(&run, "published")),
+        (40_000, 40_000)
+    );
+    let back = keys(&world, &world.ladder.main).await;
+    assert_eq!((back.len(), back.into_iter().collect()), (COUNT, ids));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_thousand_dead_letters_on_apache_kafka_go_back_in_bounded_memory() {
     const COUNT: usize = 100_000;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use local::provider::{Provider, ProviderSettings};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
@@ -91,6 +92,24 @@ impl Watch {
 
     fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Runs `cargo local replay` against it, and returns what that printed.
+    async fn replay(&self, flags: &[&str]) -> Value {
+        let url = self.url();
+        let command = Command::new(binaries::local())
+            .args(["replay", "--json", "--invoke", &url])
+            .args(flags)
+            .env_remove("KAFKA_BROKERS")
+            .kill_on_drop(true)
+            .output();
+        let ran = tokio::time::timeout(PATIENCE, command)
+            .await
+            .unwrap()
+            .unwrap();
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{flags:?}: {told}");
+        serde_json::from_slice(&ran.stdout).unwrap()
     }
 
     /// Posts an event until the server takes it, and returns the answer.
@@ -241,5 +260,47 @@ async fn the_emulator_drives_the_whole_pipeline_through_cargo_lambda_watch() {
         committed[0].1.unwrap_or(0),
         0,
         "what waits stays where it is"
+    );
+}
+
+/// What the README shows: looked at, sent back and asked about, by the shell's command through the endpoint.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_runs_through_cargo_lambda_watch() {
+    let ladder = Ladder::with_delays(&[]);
+    let world = World::new(Cluster::embedded(), ladder, "http://127.0.0.1:1").await;
+    let Some(watch) = Watch::start(&world).await else {
+        return;
+    };
+    let ids = fresh_ids("dead", 12);
+    let (dlq, main) = (&world.ladder.dlq, &world.ladder.main);
+    let headers: [(&str, Option<&[u8]>); 1] = [("error.class", Some(b"transient"))];
+    world.cluster.pay_with(dlq, &ids, |_| "ok", &headers).await;
+    until(PATIENCE, "the server takes connections", async || {
+        let connected = tokio::net::TcpStream::connect(("127.0.0.1", watch.port)).await;
+        connected.map(drop).map_err(|error| error.to_string())
+    })
+    .await;
+    let dry = watch
+        .replay(&["--dry-run", "--error-class", "transient"])
+        .await;
+    assert_eq!(
+        (&dry["to_publish"], &dry["complete"]),
+        (&json!(12), &json!(true))
+    );
+    let run = watch
+        .replay(&["--plan", dry["plan"].as_str().unwrap()])
+        .await;
+    assert_eq!(
+        (&run["published"], &run["complete"]),
+        (&json!(12), &json!(true))
+    );
+    assert_eq!(world.cluster.records(main).await.len(), 12);
+    let id = run["replay_id"].as_str().unwrap();
+    let record = &world.store.objects(&format!("replays/{id}/run.json")).await[0].1;
+    assert_eq!(record["invoked"]["caller"], "cargo local replay");
+    let standing = watch.replay(&["--status", id]).await;
+    assert_eq!(
+        (&standing["published"], &standing["unknown"]),
+        (&json!(12), &json!(12))
     );
 }
