@@ -54,13 +54,12 @@ enum Told {
 /// Tells who invokes us: Lambda itself names only identities of Cognito's; others may name themselves in the client context.
 fn invoker(context: &Context) -> Invoker {
     let identity = context.identity.as_ref();
-    let client = context.client_context.as_ref();
-    let named = |name: &str| client.and_then(|client| client.custom.get(name));
+    let named = context.client_context.as_ref();
+    let named = named.and_then(|client| client.custom.get("caller"));
     Invoker {
         caller: identity
             .map(|identity| identity.identity_id.clone())
-            .or_else(|| named("caller").map(|name| Masker::default().line(name))),
-        chosen_id: named("replay_id").cloned(),
+            .or_else(|| named.map(|name| Masker::default().line(name))),
         request_id: Some(context.request_id.clone()).filter(|id| !id.is_empty()),
     }
 }

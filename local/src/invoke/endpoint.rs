@@ -9,13 +9,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use aws::Sdk;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use lambda::{Clock, SystemClock};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, redirect, retry};
-use serde_json::{Value, json};
 
 use self::answer::Received;
 use super::{Fault, Invoke, Outcome};
@@ -37,7 +34,6 @@ pub struct Endpoint {
     client: Client,
     address: reqwest::Url,
     signer: Option<Sdk>,
-    context: Option<String>,
     limit: Duration,
 }
 
@@ -68,7 +64,6 @@ impl Endpoint {
                 .context("cannot make the client of the endpoint")?,
             address: url.invocations(function),
             signer: None,
-            context: None,
             limit: LIMIT,
         })
     }
@@ -76,13 +71,6 @@ impl Endpoint {
     /// Signs every invocation, as AWS Lambda itself wants it.
     pub fn signed_by(mut self, signer: Sdk) -> Self {
         self.signer = Some(signer);
-        self
-    }
-
-    /// Tells the function of whoever invokes it: Lambda's client context, the fields under `custom`.
-    pub fn in_context(mut self, custom: &Value) -> Self {
-        let context = json!({ "custom": custom }).to_string();
-        self.context = Some(STANDARD.encode(context));
         self
     }
 
@@ -98,15 +86,13 @@ impl Endpoint {
     }
 
     async fn post(&self, event: Bytes) -> Outcome {
-        let mut headers = vec![
+        let headers = [
             (CONTENT_TYPE.as_str(), "application/json"),
             ("x-amz-invocation-type", "RequestResponse"),
         ];
-        let context = self.context.as_deref();
-        headers.extend(context.map(|context| ("x-amz-client-context", context)));
         let mut request = self.client.post(self.address.clone());
-        for (name, value) in &headers {
-            request = request.header(*name, *value);
+        for (name, value) in headers {
+            request = request.header(name, value);
         }
         if let Some(signer) = &self.signer {
             let now = SystemClock.now();

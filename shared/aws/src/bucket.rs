@@ -29,6 +29,9 @@ const ATTEMPT: &str = "attempt";
 /// How long to wait before the next try when another write of the same object is under way, in milliseconds.
 const CONFLICT_WAITS_MS: [u64; 5] = [50, 100, 200, 400, 800];
 
+/// The most bytes that an object may have to be read.
+const MOST_BYTES: i64 = 16 << 20;
+
 /// Of how many writes with an unknown end the attempts are remembered.
 const REMEMBERED: usize = 10_000;
 
@@ -142,6 +145,11 @@ impl Bucket {
         let age_ms = answer
             .last_modified
             .and_then(|written| date.millis_since(&written));
+        // What is longer is none of ours, and a small function could not hold it.
+        if let Some(bytes) = answer.content_length.filter(|bytes| *bytes > MOST_BYTES) {
+            let told = format!("it has {bytes} bytes, and none of ours has more than {MOST_BYTES}");
+            return Err(self.fault_of("GetObject", key, &told));
+        }
         match answer.body.collect().await {
             Ok(body) => Ok(Some(Object {
                 body: body.to_vec(),

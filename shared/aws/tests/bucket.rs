@@ -220,6 +220,20 @@ async fn objects_are_read_listed_and_deleted() {
 }
 
 #[tokio::test]
+async fn an_object_that_is_far_too_long_is_refused_unread() {
+    let s3 = S3::start().await;
+    let bucket = s3.bucket();
+    bucket.put_new(KEY, vec![b' '; 16 << 20]).await.unwrap();
+    assert_eq!(bucket.get(KEY).await.unwrap().unwrap().body.len(), 16 << 20);
+    bucket
+        .put_new("long", vec![b' '; (16 << 20) + 1])
+        .await
+        .unwrap();
+    let StoreFault(why) = bucket.get("long").await.unwrap_err();
+    assert!(why.contains("16777217 bytes"), "{why}");
+}
+
+#[tokio::test]
 async fn a_list_of_more_than_a_page_is_whole() {
     let s3 = S3::start().await;
     for number in 0..1_005 {

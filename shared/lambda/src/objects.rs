@@ -21,5 +21,5 @@ pub enum Put {
 
 /// Says that the store is away or refuses us: not the record's fault. Names the bucket and the cause.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the object store cannot take objects now: {0}")]
+#[error("the object store cannot be used: {0}")]
 pub struct StoreFault(pub String);
