@@ -144,10 +144,7 @@ impl<B: Broker, D: DeadLetters, S: Store, C: Clock> Replay<B, D, S, C> {
         invoker: Invoker,
         times: Times,
     ) -> Result<Answer, ReplayError> {
-        // No other than such an id: it becomes part of keys, and two must not meet.
-        let chosen = invoker.chosen_id.as_deref();
-        let chosen = chosen.and_then(|id| Uuid::try_parse(id).ok());
-        let new_id = chosen.unwrap_or_else(Uuid::new_v4).to_string();
+        let new_id = Uuid::new_v4().to_string();
         let terms = Terms {
             from: &self.settings.from,
             to: &self.settings.to,

@@ -6,6 +6,7 @@ mod told;
 
 use pipeline::replay::run_of;
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 pub use self::place::{Here, Place, Refusal, There};
 pub use self::standing::Stood;
@@ -90,9 +91,17 @@ impl Asked {
         Self(fields.into_iter().chain(rate).collect())
     }
 
-    /// Returns the id of the run that this goes on with, if it does.
-    pub fn run(&self) -> Option<String> {
-        run_of(self.0.get("resume")?.as_str()?)
+    /// Chooses the id of the run, unless this goes on with one, and returns it: the run can be asked for though its answer never comes.
+    pub fn with_id(self) -> (Self, String) {
+        let token = self.0.get("resume").and_then(Value::as_str);
+        if let Some(id) = token.and_then(run_of) {
+            return (self, id);
+        }
+        let id = Uuid::new_v4().to_string();
+        match token {
+            Some(_) => (self, id),
+            None => (self.text("replay_id", Some(id.clone())), id),
+        }
     }
 
     /// Returns the payload.

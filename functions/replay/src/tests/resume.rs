@@ -194,3 +194,39 @@ proptest! {
         runtime.block_on(drive(story));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_has_the_id_that_was_chosen_for_it_in_all_its_invocations() {
+    const ID: &str = "6f0c5d3e-1a2b-4c3d-8e4f-0123456789ab";
+    let world = world(1, 10);
+    let ask = json!({ "all": true, "limit": 4, "replay_id": ID });
+    let first = world.run(&ask).await;
+    let second = world.run(&json!({ "resume": first.resume })).await;
+    assert_eq!(
+        (first.replay_id.as_str(), second.replay_id.as_str()),
+        (ID, ID)
+    );
+    assert_eq!(
+        world.state.json(&format!("replays/{ID}/run.json"))["invocations"],
+        2
+    );
+    for wrong in [
+        "",
+        "run-1",
+        "../x",
+        "6f0c5d3e-1a2b-4c3d-8e4f-0123456789a",
+        "6f0c5d3e1a2b4c3d8e4f0123456789ab",
+    ] {
+        let ask = json!({ "all": true, "replay_id": wrong });
+        let error = world.try_run(&ask, LONG).await.unwrap_err();
+        assert_eq!(error.to_string(), "replay_id is not a UUID", "{wrong}");
+    }
+    let beside = json!({ "resume": second.resume, "replay_id": ID });
+    let error = world.try_run(&beside, LONG).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("replay_id cannot stand beside resume"),
+        "{error}"
+    );
+}

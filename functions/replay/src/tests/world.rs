@@ -222,7 +222,6 @@ pub(super) fn invoker() -> Invoker {
     Invoker {
         caller: None,
         request_id: Some("request-1".to_owned()),
-        chosen_id: None,
     }
 }
 

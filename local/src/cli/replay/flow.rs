@@ -104,16 +104,13 @@ impl<'f, 'e> Flow<'f, 'e> {
         mut stops: Option<Stops>,
     ) -> Result<Replayed, Failure> {
         let bar = bar(total);
-        let id = asked
-            .run()
-            .unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let mut told_to_stop = false;
         let mut pause = Pause::default();
-        let mut next = asked.clone();
+        let (mut next, id) = asked.clone().with_id();
         let mut sum: Option<Replayed> = None;
         loop {
             let warnings = Warnings::default();
-            let run = self.place.run(next.clone(), &bar, &id);
+            let run = self.place.run(next.clone(), &bar);
             let mut run = pin!(run.with_subscriber(warnings.subscriber()));
             let ended = loop {
                 tokio::select! {

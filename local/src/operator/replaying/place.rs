@@ -21,9 +21,6 @@ use crate::invoke::{Endpoint, Fault, Invoke, Outcome};
 /// How long a replay may take here, in milliseconds: nobody ends it but the operator.
 const UNLIMITED_MS: u64 = 999_999_999_999;
 
-/// How we name ourselves in the record of a run.
-const CALLER: &str = "cargo local replay";
-
 /// Where a replay is run.
 #[derive(Debug)]
 pub enum Place {
@@ -86,19 +83,13 @@ impl Place {
         }
     }
 
-    /// Does what is asked for in one invocation; the bar counts what is sent. A run that starts now has this id.
-    pub async fn run(
-        &self,
-        asked: Asked,
-        bar: &ProgressBar,
-        replay_id: &str,
-    ) -> Result<Replayed, Refusal> {
+    /// Does what is asked for in one invocation; the bar counts what is sent.
+    pub async fn run(&self, asked: Asked, bar: &ProgressBar) -> Result<Replayed, Refusal> {
         match self {
             Self::Here(here) => {
                 let invoker = Invoker {
-                    caller: Some(CALLER.to_owned()),
+                    caller: Some("cargo local replay".to_owned()),
                     request_id: None,
-                    chosen_id: Some(replay_id.to_owned()),
                 };
                 let shown = bar.clone();
                 *here.bar.lock().unwrap_or_else(PoisonError::into_inner) = shown;
@@ -107,8 +98,6 @@ impl Place {
                 Ok(run.await?.into())
             }
             Self::There(there) => {
-                let custom = json!({ "caller": CALLER, "replay_id": replay_id });
-                let there = There(there.0.clone().in_context(&custom));
                 let replayed: Replayed = there.invoke(asked.payload()).await?;
                 bar.inc(replayed.answer.published);
                 Ok(replayed)

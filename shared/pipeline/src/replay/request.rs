@@ -189,8 +189,11 @@ impl Request {
                 "is not true, and nothing is selected: give a filter, records, a plan or a limit, or \"all\": true to replay every dead letter",
             );
         }
+        let chosen = fields.parsed(field::REPLAY_ID, "is not a UUID", |text| {
+            is_uuid(text).then(|| text.to_owned())
+        });
         Self {
-            replay_id: terms.new_id.to_owned(),
+            replay_id: chosen.unwrap_or_else(|| terms.new_id.to_owned()),
             from,
             to,
             dry_run,
@@ -328,6 +331,15 @@ impl Request {
             );
         }
     }
+}
+
+/// Tells whether a text has the form of a UUID: the id of a run that nobody else chooses too.
+fn is_uuid(text: &str) -> bool {
+    let groups = text.split('-').map(|group| {
+        let hex = group.bytes().all(|byte| byte.is_ascii_hexdigit());
+        hex.then_some(group.len())
+    });
+    groups.eq([8, 4, 4, 4, 12].map(Some))
 }
 
 #[cfg(test)]

@@ -71,9 +71,6 @@ pub struct Invoker {
     /// Lambda's id of the request, under which `CloudTrail` names who made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// The id that a run which starts now shall have: whoever chose it can ask for the run though its answer got lost.
-    #[serde(skip)]
-    pub chosen_id: Option<String>,
 }
 
 /// What a run has counted.
@@ -214,7 +211,6 @@ mod tests {
             invoked: Invoker {
                 caller: None,
                 request_id: Some("r-1".to_owned()),
-                chosen_id: None,
             },
             started: "t0".to_owned(),
             updated: "t0".to_owned(),

@@ -17,9 +17,10 @@ pub(in crate::replay) const ALL: &str = "all";
 pub(in crate::replay) const RESUME: &str = "resume";
 pub(in crate::replay) const PLAN: &str = "plan";
 pub(in crate::replay) const AGAIN: &str = "again";
+pub(in crate::replay) const REPLAY_ID: &str = "replay_id";
 
 /// Every field there is.
-pub(in crate::replay) const NAMES: [&str; 17] = [
+pub(in crate::replay) const NAMES: [&str; 18] = [
     FROM_TOPIC,
     TO_TOPIC,
     SINCE,
@@ -37,6 +38,7 @@ pub(in crate::replay) const NAMES: [&str; 17] = [
     RESUME,
     PLAN,
     AGAIN,
+    REPLAY_ID,
 ];
 
 /// The fields that say which dead letters are meant.
@@ -54,4 +56,4 @@ pub(in crate::replay) const FILTERS: [&str; 7] = [
 pub(in crate::replay) const KEPT_BY_PLAN: [&str; 4] = [FROM_TOPIC, TO_TOPIC, MAX_REPLAYS, AGAIN];
 
 /// The fields that a token keeps and that cannot be said again beside it, beside the filters.
-pub(in crate::replay) const KEPT_BY_TOKEN: [&str; 2] = [PLAN, AGAIN];
+pub(in crate::replay) const KEPT_BY_TOKEN: [&str; 3] = [PLAN, AGAIN, REPLAY_ID];
