@@ -227,7 +227,7 @@ async fn a_function_elsewhere_has_brokers_and_a_bucket_of_its_own() {
 async fn an_invocation_that_brought_nothing_is_not_followed_at_once() {
     let same = answer(0, Some("t-1"), &json!({}));
     let function = Function::answering(&[same.clone(), same, answer(7, None, &json!({}))]).await;
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     let ran = function.run(None, &["--all", "--yes"]).await;
     ran.check(0, &[]);
     assert!(began.elapsed() >= std::time::Duration::from_secs(1));

@@ -92,7 +92,8 @@ fn every_field_refuses_every_value_that_is_wrong_for_it() {
         json!(["dlq/0/-1"]),
         json!([["dlq", 0, 1]]),
     ];
-    let fields: [(&str, Vec<&[Value]>); 14] = [
+    let not_uuid = [json!(""), json!("run-1"), json!("../x")];
+    let fields: [(&str, Vec<&[Value]>); 15] = [
         (field::FROM_TOPIC, vec![&not_text, &not_topic]),
         (field::TO_TOPIC, vec![&not_text, &not_topic]),
         (field::SINCE, vec![&not_text, &not_time]),
@@ -107,6 +108,7 @@ fn every_field_refuses_every_value_that_is_wrong_for_it() {
         (field::DRY_RUN, vec![&not_flag]),
         (field::MAX_REPLAYS, vec![&not_count]),
         (field::ALL, vec![&not_flag]),
+        (field::REPLAY_ID, vec![&not_text, &not_uuid]),
     ];
     let left_out = [field::RESUME, field::PLAN, field::AGAIN];
     assert_eq!(fields.len() + left_out.len(), field::NAMES.len());
