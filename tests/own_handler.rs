@@ -60,9 +60,11 @@ fn blocks(document: &str, heading: &str) -> Vec<Block> {
     blocks
 }
 
-/// Copies a file with its time, by which cargo tells what has changed; a large one is linked.
+/// Copies a file with its time, by which cargo tells what has changed; one so large that it was compiled is linked.
+///
+/// What people write is never linked: the steps write to it.
 fn copy_file(from: &Path, to: &Path) {
-    const LARGE: u64 = 64 << 10;
+    const LARGE: u64 = 1 << 20;
     let Ok(found) = fs::metadata(from) else {
         // Some cargo has just replaced it.
         return;
