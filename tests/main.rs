@@ -26,6 +26,8 @@ mod emulated;
 #[cfg(test)]
 mod guard;
 #[cfg(test)]
+mod guide;
+#[cfg(test)]
 mod harness;
 #[cfg(test)]
 mod hostile;
