@@ -61,12 +61,28 @@ async fn payments_and_orders_are_forwarded_and_replay_reads_by_every_way_in() {
     let Some(secured) = Secured::start().await else {
         return;
     };
+    check_asked_at_once(&secured).await;
     let gateway = Gateway::start(rule).await;
     let secrets = Secrets::with(ALICE.0, ALICE.1).await;
     let ways = [Way::Tls, Way::Scram, Way::Iam];
     join_all(ways.map(|way| check_way_in(&secured, way, &gateway, &secrets))).await;
     // Payments, orders and replay read the secret once each.
     assert_eq!(secrets.readings(), 3);
+}
+
+/// A consumer that is asked as soon as it is made has its token: without, its first question goes without an answer for 4 s.
+async fn check_asked_at_once(secured: &Secured) {
+    let topic = Ladder::with_delays(&[]).dlq;
+    secured.cluster().create(&topic, 1, &[]).await;
+    let secrets = Secrets::start().await;
+    let connection = Connection {
+        brokers: secured.address(Way::Iam).parse().unwrap(),
+        auth: auth(secured, Way::Iam, &secrets, local::s3::SECRET_KEY),
+    };
+    let began = Instant::now();
+    Reader::open(&connection, &topic).await.unwrap();
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(4), "{took:?}");
 }
 
 async fn check_way_in(secured: &Secured, way: Way, gateway: &Gateway, secrets: &Secrets) {
@@ -251,8 +267,10 @@ async fn each_wrong_way_in_is_told_within_ten_seconds_with_what_to_look_at() {
             value: None,
             headers: Headers::default(),
         };
-        let produced = told(wrong, "producing", sender.produce(&record)).await;
-        let read = told(wrong, "reading", Reader::open(&wrong.connection, topic)).await;
+        let (produced, read) = tokio::join!(
+            told(wrong, "producing", sender.produce(&record)),
+            told(wrong, "reading", Reader::open(&wrong.connection, topic)),
+        );
         produced.into_iter().chain(read).collect::<Vec<String>>()
     }));
     let problems: Vec<String> = told.await.into_iter().flatten().collect();
