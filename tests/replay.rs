@@ -56,13 +56,17 @@ async fn ask(process: &Bare, payload: &Value, time: Duration) -> Value {
 
 /// Goes on by tokens until a run is complete; returns its answers.
 async fn ask_to_the_end(process: &Bare, payload: Value, time: Duration) -> Vec<Value> {
-    let mut payload = payload;
+    let (mut payload, mut time) = (payload, time);
     let mut answers = Vec::new();
     loop {
         let answer = ask(process, &payload, time).await;
         payload = json!({ "resume": answer["resume"] });
         let complete = answer["complete"] == true;
         assert!(complete || answer["stopped"] == "deadline", "{answer}");
+        if answer["matched"] == 0 {
+            // A machine with other work to do may need more only to begin.
+            time *= 2;
+        }
         answers.push(answer);
         if complete {
             return answers;
@@ -261,33 +265,6 @@ fn aborted(world: &World) {
     transaction(world).abort_transaction(PATIENCE).unwrap();
 }
 
-/// So little time is left to read that one invocation does not get through.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_dry_run_over_several_invocations_on_apache_kafka_leaves_one_plan_of_it_all() {
-    const COUNT: usize = 40_000;
-    let Some(cluster) = Cluster::kafka().await else {
-        return;
-    };
-    let world = world(cluster, "http://127.0.0.1:1").await;
-    let ids = die(&world, COUNT).await;
-    let replay = process(&world).await;
-    let payload = json!({ "dry_run": true });
-    let dry = ask_to_the_end(&replay, payload, Duration::from_millis(2_500)).await;
-    assert!(dry.len() > 1, "it took one invocation");
-    assert_eq!(sum(&dry, "to_publish"), 40_000);
-    let (last, before) = dry.split_last().unwrap();
-    assert!(before.iter().all(|answer| answer.get("plan").is_none()));
-    die(&world, 10).await;
-    let payload = json!({ "plan": last["plan"], "rate_per_second": 0 });
-    let run = ask_to_the_end(&replay, payload, MINUTE).await;
-    assert_eq!(
-        (sum(&run, "matched"), sum(&run, "published")),
-        (40_000, 40_000)
-    );
-    let back = keys(&world, &world.ladder.main).await;
-    assert_eq!((back.len(), back.into_iter().collect()), (COUNT, ids));
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_thousand_dead_letters_on_apache_kafka_go_back_in_bounded_memory() {
     const COUNT: usize = 100_000;
@@ -299,9 +276,15 @@ async fn a_hundred_thousand_dead_letters_on_apache_kafka_go_back_in_bounded_memo
     let replay = process(&world).await;
     // Far less time than a function would get, so that it takes several invocations.
     let time = Duration::from_secs(12);
-    let dry = ask_to_the_end(&replay, json!({ "dry_run": true }), time).await;
+    // To read takes less than to send.
+    let dry_time = Duration::from_secs(4);
+    let dry = ask_to_the_end(&replay, json!({ "dry_run": true }), dry_time).await;
     assert_eq!(sum(&dry, "to_publish"), 100_000);
-    let payload = json!({ "plan": dry.last().unwrap()["plan"], "rate_per_second": 0 });
+    let (last, before) = dry.split_last().unwrap();
+    assert!(!before.is_empty(), "the dry run took one invocation");
+    assert!(before.iter().all(|answer| answer.get("plan").is_none()));
+    die(&world, 10).await;
+    let payload = json!({ "plan": last["plan"], "rate_per_second": 0 });
     let run = ask_to_the_end(&replay, payload, time).await;
     assert_eq!(
         (sum(&run, "matched"), sum(&run, "published")),
@@ -315,7 +298,7 @@ async fn a_hundred_thousand_dead_letters_on_apache_kafka_go_back_in_bounded_memo
     );
     // The ledger of it all is read, and spares it all.
     let again = ask_to_the_end(&replay, json!({ "all": true, "rate_per_second": 0 }), time).await;
-    assert_eq!(sum(&again, "published"), 0);
+    assert_eq!(sum(&again, "published"), 10);
     let peak = replay.peak_kib();
     assert!(peak < 150 * 1_024, "{peak} KiB");
     eprintln!(
@@ -324,5 +307,5 @@ async fn a_hundred_thousand_dead_letters_on_apache_kafka_go_back_in_bounded_memo
         run.len()
     );
     let back = keys(&world, &world.ladder.main).await;
-    assert_eq!(back.len(), COUNT);
+    assert_eq!(back.len(), COUNT + 10);
 }

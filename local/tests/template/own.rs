@@ -217,6 +217,7 @@ fn a_stage_that_waits_has_a_poller_for_every_five_partitions() {
     let declared = declared.split_once("AllowedValues: [").unwrap().1;
     let declared = declared.split_once(']').unwrap().0;
     for partitions in declared.split(", ") {
+        let partitions = partitions.trim_matches('\'');
         let template = own(&[("RetryPartitions", partitions)]);
         let retry = &template.functions[1].mappings[0];
         let pollers = retry.pollers.as_ref().unwrap();
