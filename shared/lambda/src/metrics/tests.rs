@@ -194,7 +194,7 @@ fn only_a_name_that_can_be_a_dimension_is_a_functions_name() {
 #[test]
 fn the_table_for_operators_and_the_code_tell_of_the_same_metrics() {
     let docs = include_str!("../../../../docs/metrics.md");
-    let (names, _) = docs.split_once("\n## What it costs").unwrap();
+    let (names, _) = docs.split_once("\n## Alarms").unwrap();
     let rows = names.lines().filter_map(|line| line.strip_prefix("| `"));
     let told: Vec<(String, String, String)> = rows
         .map(|row| {
