@@ -1,13 +1,15 @@
 //! What the metrics tell of a replay.
 
-use lambda::{Count, Measured};
+use lambda::{Count, Measured, Time};
 use pipeline::replay::Answer;
+use pipeline::{ErrorClass, Timestamp};
 
 use crate::dead_letters::SourceError;
 use crate::error::ReplayError;
 
-/// Counts how far a replay came in one invocation; a dry run publishes nothing and counts nothing.
-pub(crate) fn measured(result: &Result<Answer, ReplayError>) -> Measured {
+/// Counts how far a replay came in one invocation that ended at `now`; a dry run publishes nothing and counts nothing, but tells how old
+/// the oldest is that it would send back.
+pub(crate) fn measured(result: &Result<Answer, ReplayError>, now: Timestamp) -> Measured {
     let mut measured = Measured::default();
     match result {
         Ok(answer) => {
@@ -19,6 +21,16 @@ pub(crate) fn measured(result: &Result<Answer, ReplayError>) -> Measured {
                 measured.count(Count::ReplayPublished, answer.published);
                 measured.count(Count::ReplaySkipped, skipped);
                 measured.count(Count::ReplayFailed, answer.failed);
+            }
+            for (class, died) in &answer.unreplayed {
+                let what = if class == ErrorClass::Transient.as_str() {
+                    Time::UnreplayedTransientAge
+                } else {
+                    Time::UnreplayedOtherAge
+                };
+                if let Some(died) = Timestamp::from_rfc3339(died) {
+                    measured.time(what, now.millis_since(died));
+                }
             }
             measured.count(Count::ReplaysBroken, answer.fault.is_some().into());
         }

@@ -229,7 +229,15 @@ impl<B: Broker, D: DeadLetters, S: Store, C: Clock> Replay<B, D, S, C> {
             .await?;
         course.plan_made = name;
         course.carried.parts = parts;
-        Ok(course.answer())
+        let mut answer = course.answer();
+        // With `again` those count, too, that were sent back; and of other topics nobody asked to be told.
+        if !request.again && request.from == self.settings.from {
+            let oldest = course.tally.oldest_sent().iter();
+            let told =
+                oldest.filter_map(|(class, time)| Some(((*class).to_owned(), time.to_rfc3339()?)));
+            answer.unreplayed = told.collect();
+        }
+        Ok(answer)
     }
 
     /// Sends dead letters back under the lease.

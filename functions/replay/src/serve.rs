@@ -33,7 +33,8 @@ pub async fn serve<B: Broker, D: DeadLetters, S: Store, C: Clock>(
             return Ok(Told::Standing(Box::new(standing)));
         }
         let result = replay.run(payload, invoker(context), deadline).await;
-        metrics.write(&measured(&result), replay.now());
+        let now = replay.now();
+        metrics.write(&measured(&result, now), now);
         Ok(Told::Answer(Box::new(result?)))
     })
     .await

@@ -65,6 +65,13 @@ impl Replayed {
         if time(&before.newest) > time(&sum.newest) {
             sum.newest = before.newest;
         }
+        for (class, died) in before.unreplayed {
+            let sum = sum.unreplayed.entry(class).or_insert_with(|| died.clone());
+            // Both are written in the same way, so that texts compare as times do.
+            if died < *sum {
+                *sum = died;
+            }
+        }
         sum.sample.splice(..0, before.sample);
         sum.sample.truncate(Tally::SAMPLE);
         sum.missing.splice(..0, before.missing);

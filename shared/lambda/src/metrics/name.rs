@@ -124,6 +124,10 @@ metrics! {
         ChargeLatency,
         /// The whole exchange of a question to the provider.
         AskLatency,
+        /// Since the oldest dead letter died that is transient and that no replay has sent back, of those that a dry run met.
+        UnreplayedTransientAge,
+        /// The same of those that are permanent, or do not tell what they are.
+        UnreplayedOtherAge,
     }
 }
 

@@ -43,6 +43,9 @@ pub struct Answer {
     pub oldest: Option<String>,
     /// When the newest of them died, RFC 3339.
     pub newest: Option<String>,
+    /// When the oldest died of those that no run has sent back, by error class, RFC 3339; only in a dry run over the ladder's own dead letters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unreplayed: BTreeMap<String, String>,
     /// Where the first few of them are.
     pub sample: Vec<String>,
     /// Which of the `records` asked for are not there: never written, deleted since, or hidden by an open transaction. They are not matched.
@@ -156,6 +159,7 @@ impl Answer {
             bytes: tally.bytes(),
             oldest: time(tally.oldest()),
             newest: time(tally.newest()),
+            unreplayed: BTreeMap::new(),
             sample: tally.sample().iter().map(ToString::to_string).collect(),
             missing: ended.missing.iter().map(ToString::to_string).collect(),
             held_back: ended.held_back.clone(),

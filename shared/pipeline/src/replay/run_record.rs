@@ -189,6 +189,7 @@ mod tests {
             bytes: 10,
             oldest: None,
             newest: None,
+            unreplayed: BTreeMap::new(),
             sample: Vec::new(),
             missing: Vec::new(),
             held_back: Vec::new(),

@@ -42,6 +42,7 @@ pub struct Tally {
     by_code: BTreeMap<&'static str, u64>,
     bytes: u64,
     oldest: Option<Timestamp>,
+    oldest_sent: BTreeMap<&'static str, Timestamp>,
     newest: Option<Timestamp>,
     sample: Vec<Coordinates>,
 }
@@ -113,6 +114,12 @@ impl Tally {
                 last: matched.at.clone(),
             });
             ends.last.clone_from(&matched.at);
+            // A time before 1970 is none.
+            if matched.time > Timestamp::from_millis(0) {
+                let oldest = self.oldest_sent.entry(matched.class.as_str());
+                let oldest = oldest.or_insert(matched.time);
+                *oldest = (*oldest).min(matched.time);
+            }
         }
         self.bytes = self.bytes.saturating_add(matched.bytes);
         if matched.time != Timestamp::NONE {
@@ -181,6 +188,11 @@ impl Tally {
     /// Returns the time of the oldest.
     pub const fn oldest(&self) -> Option<Timestamp> {
         self.oldest
+    }
+
+    /// Returns the time of the oldest of each error class that went back, or would; one whose time is not known counts for nothing.
+    pub const fn oldest_sent(&self) -> &BTreeMap<&'static str, Timestamp> {
+        &self.oldest_sent
     }
 
     /// Returns the time of the newest.
