@@ -1,7 +1,10 @@
 //! What the project's own template raises alarms on and shows: metrics that there are.
 
 use lambda::metrics::definitions;
+use pipeline::Timestamp;
+use pipeline::replay::{Request, Terms};
 use regex::Regex;
+use serde_json::Value;
 
 use crate::own::OWN;
 use crate::tree::{Kind, Tree};
@@ -95,4 +98,52 @@ fn the_dashboard_shows_metrics_that_there_are() {
         shown += 1;
     }
     assert!(shown > 8, "{shown}");
+}
+
+const DAY_MS: i64 = 86_400_000;
+
+/// What the watch asks replay for, with and without permanent dead letters, as replay itself reads it.
+fn watched() -> [Request; 2] {
+    let (from, to) = ("dlq".parse().unwrap(), "main".parse().unwrap());
+    let terms = Terms {
+        from: &from,
+        to: &to,
+        targets: std::slice::from_ref(&to),
+        new_id: "run-1",
+        now: Timestamp::from_millis(30 * DAY_MS),
+    };
+    let tree = Tree::read(OWN);
+    let watch = tree.get("Resources").unwrap().get("ReplayWatch").unwrap();
+    let target = watch.get("Properties").unwrap().get("Target").unwrap();
+    assert_eq!(target.get("Arn").unwrap().texts(), ["!GetAtt Replay.Arn"]);
+    let Kind::List(branches) = &target.get("Input").unwrap().kind else {
+        panic!("no choice of payloads")
+    };
+    let [condition, any, transient] = branches.as_slice() else {
+        panic!("{branches:?}")
+    };
+    assert_eq!(condition.text(), Some("WatchPermanent"));
+    [any, transient].map(|payload| Request::read(payload.text().unwrap(), &terms).unwrap())
+}
+
+#[test]
+fn the_watch_publishes_nothing_and_asks_for_what_is_older_than_half_of_the_retention() {
+    let retention = Regex::new(r"retention\.ms=(\d+)").unwrap();
+    let (_, dlq) = OWN.split_once("\n  DlqMskTopic:\n").unwrap();
+    let retention: i64 = retention.captures(dlq).unwrap()[1].parse().unwrap();
+    let (_, alarm) = OWN.split_once("\n  ReplayUnreplayed:\n").unwrap();
+    let threshold = Regex::new(r"Threshold: (\d+)").unwrap();
+    let threshold: i64 = threshold.captures(alarm).unwrap()[1].parse().unwrap();
+    assert_eq!(threshold, retention / 2);
+    let [any, transient] = watched();
+    let class = |request: &Request| request.asked()["error_class"].clone();
+    assert_eq!(class(&any), Value::Null);
+    assert_eq!(class(&transient), "transient");
+    for request in [any, transient] {
+        assert!(request.dry_run && !request.again);
+        let until = request.selection.window.until.unwrap();
+        assert_eq!(30 * DAY_MS - until.millis(), threshold);
+        assert_eq!(request.limit.unwrap().each, 100);
+        assert!(request.selection.max_replays > Request::MAX_REPLAYS);
+    }
 }

@@ -144,7 +144,7 @@ fn denials(policy: &Tree) -> Vec<Tree> {
 }
 
 #[test]
-fn replay_is_denied_to_all_but_the_operator() {
+fn replay_is_denied_to_all_but_the_operator_and_the_watch() {
     let policy = resource(&Tree::read(OWN), "ReplayPolicy");
     let denials = denials(&policy);
     let [denial] = denials.as_slice() else {
@@ -156,8 +156,42 @@ fn replay_is_denied_to_all_but_the_operator() {
     assert_eq!(texts("Resource"), ["!GetAtt Replay.Arn"]);
     assert_eq!(
         texts("Condition"),
-        ["ArnNotEquals aws:PrincipalArn !Ref OperatorRoleArn"]
+        [
+            "ArnNotEquals aws:PrincipalArn !Ref OperatorRoleArn",
+            "ArnNotEquals aws:PrincipalArn !GetAtt ReplayWatchRole.Arn"
+        ]
     );
+}
+
+/// Whoever took the watch's role could replay: only the scheduler may, for schedules of the watch's own group.
+#[test]
+fn the_watch_is_the_schedulers_alone_and_may_do_nothing_but_invoke_replay() {
+    let role = resource(&Tree::read(OWN), "ReplayWatchRole");
+    let trust = role.get("AssumeRolePolicyDocument").unwrap();
+    let trust = trust.get("Statement").unwrap().texts();
+    assert_eq!(
+        trust,
+        [
+            "Effect Allow",
+            "Principal Service scheduler.amazonaws.com",
+            "Action sts:AssumeRole",
+            "Condition StringEquals aws:SourceAccount !Ref AWS::AccountId",
+            "Condition StringEquals aws:SourceArn !Sub arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule-group/${ReplayWatchGroup}",
+        ]
+    );
+    let permitted = role.get("Policies").unwrap().texts();
+    let permitted: Vec<&str> = permitted.iter().map(String::as_str).collect();
+    assert_eq!(
+        permitted,
+        [
+            "PolicyName own",
+            "PolicyDocument Version 2012-10-17",
+            "PolicyDocument Statement Effect Allow",
+            "PolicyDocument Statement Action lambda:InvokeFunction",
+            "PolicyDocument Statement Resource !GetAtt Replay.Arn",
+        ]
+    );
+    assert!(role.get("ManagedPolicyArns").is_none());
 }
 
 #[test]
