@@ -204,3 +204,31 @@ fn or_dash_list(list: &[String]) -> String {
         list.join(", ")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn replayed(unreplayed: &Value) -> Replayed {
+        let answer = json!({
+            "replay_id": "run-1", "dry_run": true, "matched": 0, "published": 0, "to_publish": 0, "skipped": {}, "failed": 0,
+            "by_error_class": {}, "by_error_code": {}, "bytes": 0, "oldest": null, "newest": null, "sample": [], "complete": true,
+            "unreplayed": unreplayed,
+        });
+        Replayed::from(serde_json::from_value::<Answer>(answer).unwrap())
+    }
+
+    #[test]
+    fn of_several_invocations_the_oldest_that_waits_is_told_for_each_class() {
+        let (early, late) = ("2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05.679Z");
+        for (before, after) in [(early, late), (late, early)] {
+            let before = replayed(&json!({ "transient": before, "permanent": late }));
+            let after = replayed(&json!({ "transient": after, "unknown": late }));
+            let sum = serde_json::to_value(after.after(before)).unwrap();
+            let expected = json!({ "transient": early, "permanent": late, "unknown": late });
+            assert_eq!(sum["unreplayed"], expected);
+        }
+    }
+}
