@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use crate::harness::bare::Bare;
 use crate::harness::binaries;
-use crate::harness::cluster::Cluster;
+use crate::harness::cluster::{Cluster, Seed};
 use crate::harness::gateway::Gateway;
 use crate::harness::ladder::Ladder;
 use crate::harness::payment::fresh_ids;
 use crate::harness::world::World;
-use crate::harness::{is, until};
+use crate::harness::{is, now_ms, until};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 const MINUTE: Duration = Duration::from_mins(1);
@@ -308,4 +308,44 @@ async fn a_hundred_thousand_dead_letters_on_apache_kafka_go_back_in_bounded_memo
     );
     let back = keys(&world, &world.ladder.main).await;
     assert_eq!(back.len(), COUNT + 10);
+}
+
+/// What the template's schedule asks for, as it stands there: first that of everything, then that of transient ones alone.
+fn watches() -> Vec<&'static str> {
+    let lines = include_str!("../template.yaml").lines();
+    let watches = lines.filter_map(|line| line.trim().strip_prefix("- '{\"dry_run\""));
+    let watches: Vec<&str> = watches.collect();
+    assert_eq!(watches.len(), 2, "{watches:?}");
+    watches
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_watch_over_old_dead_letters_tells_cloudwatch_how_old_the_oldest_is() {
+    const DAY_MS: i64 = 86_400_000;
+    let world = world(Cluster::embedded(), "http://127.0.0.1:1").await;
+    for (class, days) in [("permanent", 9), ("transient", 6), ("transient", 8)] {
+        let dead = Seed {
+            value: Some(b"{}"),
+            headers: &[("error.class", Some(class.as_bytes()))],
+            timestamp: Some(now_ms() - days * DAY_MS),
+            ..Seed::default()
+        };
+        world.cluster.produce(&world.ladder.dlq, &[dead]).await;
+    }
+    let mut replay = process(&world).await;
+    for watch in watches() {
+        let payload = format!("{{\"dry_run\"{}", watch.trim_end_matches('\''));
+        ask(&replay, &payload.parse().unwrap(), MINUTE).await;
+    }
+    replay.signal(Signal::SIGKILL);
+    let (_, log) = replay.ended().await;
+    let lines = log.iter().filter_map(|line| line.parse::<Value>().ok());
+    let told: Vec<[Option<i64>; 2]> = lines
+        .filter(|line| line["_aws"].is_object())
+        .map(|line| {
+            ["UnreplayedTransientAge", "UnreplayedOtherAge"]
+                .map(|age| Some(line[age][0].as_i64()? / DAY_MS))
+        })
+        .collect();
+    assert_eq!(told, [[Some(8), Some(9)], [Some(8), None]], "{log:?}");
 }
