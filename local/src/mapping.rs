@@ -16,6 +16,8 @@ mod rules;
 mod settings;
 mod standing;
 mod start;
+mod statistics;
+mod topic_id;
 mod watermarks;
 
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use anyhow::Context;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use self::poller::Poller;
 use crate::invoke::Invoke;
@@ -85,6 +88,11 @@ impl Mapping {
     /// A partition that waits for a redelivery is not idle, nor is one whose function runs.
     pub fn is_idle(&self) -> bool {
         self.standing.borrow().idle
+    }
+
+    /// Tells when the ends of its partitions were asked for, which were read to; `None` unless the mapping was idle a moment ago.
+    pub fn idle_as_of(&self) -> Option<Instant> {
+        self.standing.borrow().idle_as_of
     }
 
     /// Waits until the mapping has been idle for so long without a break; fails when the mapping ends.

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::Instant;
 
 use self::invokable::Invokable;
 use crate::function::Line;
@@ -84,6 +85,15 @@ impl Runner {
     /// Tells whether every mapping was idle a moment ago.
     pub fn is_idle(&self) -> bool {
         self.mappings.iter().all(Mapping::is_idle)
+    }
+
+    /// Tells as of when every mapping is known to have been idle; `None` unless each of them was a moment ago.
+    pub fn idle_as_of(&self) -> Option<Instant> {
+        let mut as_of = Instant::now();
+        for mapping in &self.mappings {
+            as_of = as_of.min(mapping.idle_as_of()?);
+        }
+        Some(as_of)
     }
 
     /// Ends everything: no batch is taken any more, functions are asked to end and killed after `grace`, what they answered is

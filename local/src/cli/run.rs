@@ -61,7 +61,8 @@ use crate::template::Template;
 /// function's JSON, or its text when it is none), error. Everything else is on standard error.
 ///
 /// Ctrl-C ends it: no batch is taken any more, functions are asked to end and killed after 7 seconds, what they answered is committed;
-/// exit status 0. A second Ctrl-C ends it at once, with 1. A topic or a broker that is not there is told and waited for; with --until-idle for
+/// exit status 0. A second Ctrl-C ends it at once, with 1. A topic that is deleted and created again meanwhile is told,
+/// and the new one is read from its first record. A topic or a broker that is not there is told and waited for; with --until-idle for
 /// a minute, then the exit status is 1. A template that cannot be resolved, or a name that it does not have: 2.
 #[derive(Args, Debug)]
 pub(crate) struct RunCommand {
@@ -97,8 +98,8 @@ pub(crate) struct RunCommand {
     /// the listed records.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     partial_response: PartialResponse,
-    /// Ends with exit status 0 once all mappings have been idle for so long at the same time, such as 5s; shorter than a second, it may
-    /// end before a record is seen. A partition that waits for a redelivery is not idle, nor is a function that runs.
+    /// Ends with exit status 0 once all mappings have been idle for so long at the same time, such as 5s, and the ends of
+    /// all partitions were looked up since. A partition that waits for a redelivery is not idle, nor is a function that runs.
     #[arg(long, value_name = "DURATION")]
     until_idle: Option<Span>,
     /// Print one line of JSON for each invocation on standard output, and everything else on standard error.
@@ -148,12 +149,9 @@ impl RunCommand {
 
     /// Reads the template and decides what runs.
     async fn plan(self) -> Result<Plan, Failure> {
-        let mut commands = BTreeMap::new();
-        for (id, program) in self.functions {
-            if commands.insert(id.clone(), program).is_some() {
-                return Err(Failure::Usage(format!("--function {id} is given twice")));
-            }
-        }
+        let commands = arguments::once("--function", self.functions)?;
+        let env = arguments::once("--env", self.env)?;
+        let given = arguments::once("--parameter", self.parameters)?;
         let mut set = BTreeMap::new();
         let mut credentials = BTreeMap::new();
         if let Some(endpoint) = self.s3 {
@@ -168,7 +166,7 @@ impl RunCommand {
             invoke: self.invoke,
             brokers: self.brokers,
             set,
-            env: self.env.into_iter().collect(),
+            env,
             credentials,
             speed: if self.fast { Speed::Fast } else { Speed::Real },
             redelivery: match self.partial_response {
@@ -180,7 +178,7 @@ impl RunCommand {
         let text = std::fs::read(&self.template)
             .map_err(|error| Failure::Usage(format!("cannot read {name}: {error}")))?;
         let mut parameters = defaults::beside(&self.template)?;
-        parameters.extend(self.parameters);
+        parameters.extend(given);
         let template = Template::read(&name, &text, &options.of_template(parameters))
             .map_err(|error| Failure::Usage(error.to_string()))?;
         if template.functions.is_empty() {

@@ -155,7 +155,15 @@ impl Journey {
                 BatchVerdict::Failed(fault) => trouble(fault.to_string()),
             },
             Progress::Lost(partition) => trouble(format!(
-                "partition {partition} went to another reader during an invocation"
+                "partition {partition} was taken away during an invocation"
+            )),
+            Progress::Recreated => trouble("the topic was deleted and created again".to_owned()),
+            Progress::Gone {
+                partition,
+                committed,
+                ..
+            } => trouble(format!(
+                "the committed offset {committed} of partition {partition} is not there any more"
             )),
             Progress::Discarded { record, reason } => trouble(format!(
                 "{record} is passed over for good, it is gone: {reason:?}"
@@ -293,6 +301,8 @@ pub fn cannot_start(report: &Report) -> Option<&str> {
         | Progress::Committed { .. }
         | Progress::Waiting { .. }
         | Progress::Lost(_)
+        | Progress::Recreated
+        | Progress::Gone { .. }
         | Progress::Discarded { .. }
         | Progress::HeadersLost { .. }
         | Progress::Trouble(_) => None,

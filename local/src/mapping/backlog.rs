@@ -59,13 +59,17 @@ impl Backlog {
         }
     }
 
-    /// Takes over partitions; their reading starts at the committed offset.
-    pub(super) fn assign(&mut self, partitions: impl IntoIterator<Item = Partition>, now: Instant) {
-        for partition in partitions {
+    /// Takes over partitions, and from which offset each is read.
+    pub(super) fn assign(
+        &mut self,
+        partitions: impl IntoIterator<Item = (Partition, i64)>,
+        now: Instant,
+    ) {
+        for (partition, from) in partitions {
             self.lanes
                 .entry(partition)
                 .or_insert_with(|| Lane::new(now))
-                .assign();
+                .assign(from, now);
         }
     }
 
@@ -81,11 +85,6 @@ impl Backlog {
             }
         }
         fetching
-    }
-
-    /// Tells whether the mapping reads a partition now.
-    pub(super) fn reads(&self, partition: Partition) -> bool {
-        self.lanes.get(&partition).is_some_and(|lane| lane.assigned)
     }
 
     /// Returns the partitions that the mapping reads now.
@@ -120,7 +119,29 @@ impl Backlog {
     /// Notes that everything there is of a partition has been read.
     pub(super) fn at_end(&mut self, partition: Partition) {
         if let Some(lane) = self.lanes.get_mut(&partition) {
-            lane.at_end = true;
+            lane.at_end();
+        }
+    }
+
+    /// Notes which ends the client has come to, transaction markers included.
+    pub(super) fn came_to(&mut self, ends: impl IntoIterator<Item = (Partition, i64)>) {
+        for (partition, end) in ends {
+            if let Some(lane) = self.lanes.get_mut(&partition) {
+                lane.came_to(end);
+            }
+        }
+    }
+
+    /// Notes where partitions end, and when that was asked.
+    pub(super) fn end_at(
+        &mut self,
+        ends: impl IntoIterator<Item = (Partition, i64)>,
+        asked: Instant,
+    ) {
+        for (partition, end) in ends {
+            if let Some(lane) = self.lanes.get_mut(&partition) {
+                lane.ends_at(end, asked);
+            }
         }
     }
 
@@ -297,9 +318,19 @@ impl Backlog {
         fetching
     }
 
-    /// Tells whether everything that was there has been read and is done.
-    pub(super) fn is_idle(&self) -> bool {
-        self.lanes.values().all(Lane::is_idle)
+    /// Tells whether everything that is known to be there has been read and is done.
+    pub(super) fn is_done(&self) -> bool {
+        self.lanes.values().all(Lane::is_done)
+    }
+
+    /// Returns since when it is known that everything there is has been read and is done; `None` while that is not known.
+    pub(super) fn idle_as_of(&self, now: Instant) -> Option<Instant> {
+        let assigned = self.lanes.values().filter(|lane| lane.assigned);
+        let mut as_of = now;
+        for lane in assigned {
+            as_of = as_of.min(lane.read_as_of()?);
+        }
+        self.is_done().then_some(as_of)
     }
 
     /// Returns what is delivered again after a pause.

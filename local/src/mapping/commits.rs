@@ -19,6 +19,8 @@ pub(super) type Offsets = BTreeMap<Partition, i64>;
 #[derive(Default)]
 pub(super) struct Commits {
     due: Offsets,
+    /// Counts how often partitions went away.
+    era: u64,
     sending: JoinSet<Sent>,
     not_before: Option<Instant>,
 }
@@ -26,6 +28,7 @@ pub(super) struct Commits {
 /// A request that has ended.
 pub(super) struct Sent {
     pub(super) offsets: Offsets,
+    era: u64,
     pub(super) result: anyhow::Result<()>,
 }
 
@@ -36,6 +39,7 @@ impl Commits {
 
     /// Sends no more for partitions that went away.
     pub(super) fn forget(&mut self, partitions: &[Partition]) {
+        self.era = self.era.wrapping_add(1);
         self.due
             .retain(|partition, _| !partitions.contains(partition));
     }
@@ -48,10 +52,14 @@ impl Commits {
         }
         self.not_before = None;
         let offsets = std::mem::take(&mut self.due);
-        let (consumer, topic) = (Arc::clone(consumer), topic.clone());
+        let (consumer, topic, era) = (Arc::clone(consumer), topic.clone(), self.era);
         self.sending.spawn_blocking(move || {
             let result = commit(&consumer, &topic, &offsets);
-            Sent { offsets, result }
+            Sent {
+                offsets,
+                era,
+                result,
+            }
         });
     }
 
@@ -61,13 +69,19 @@ impl Commits {
     }
 
     /// Makes offsets that did not arrive due again, after a pause; a later offset that is due covers them.
-    pub(super) fn try_again(&mut self, offsets: Offsets, reads: impl Fn(Partition) -> bool) {
-        for (partition, offset) in offsets {
-            if reads(partition) {
+    ///
+    /// Those from before partitions went away are not: they are their new readers' business, or of a topic that is no more.
+    pub(super) fn try_again(&mut self, sent: Sent) {
+        if sent.era == self.era {
+            for (partition, offset) in sent.offsets {
                 self.due.entry(partition).or_insert(offset);
             }
         }
         self.not_before = Instant::now().checked_add(AFTER_TROUBLE);
+    }
+
+    pub(super) fn are_under_way(&self) -> bool {
+        !self.sending.is_empty()
     }
 
     pub(super) fn are_sent(&self) -> bool {

@@ -1,17 +1,21 @@
 //! The mapping's Kafka consumer: eager assignment, nothing committed but what the mapping says.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
 use pipeline::{Partition, Topic};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, StreamConsumer};
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{ClientConfig, ClientContext, Offset, TopicPartitionList};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use super::settings::{MappingSettings, StartingPosition};
-use super::start::{Pins, place};
+use super::start::{Committed, Placed, place};
+use super::{statistics, topic_id};
 
 /// A member of the mapping's group.
 pub(super) struct Member {
@@ -21,21 +25,79 @@ pub(super) struct Member {
 
 /// Passes on what happens to the assignment.
 pub(super) struct Changes {
+    topic: Topic,
     start: StartingPosition,
-    changes: UnboundedSender<Change>,
+    /// What is known for the next assignment.
+    committed: Mutex<Committed>,
+    told: UnboundedSender<Change>,
 }
 
 /// What happened to the assignment; with eager assignment a revoke takes everything.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// These partitions are read, those that the group begins with from where it was committed that it begins.
-    Assigned(Vec<Partition>, Pins),
+    /// These partitions are read.
+    Assigned(Placed),
     /// None is read, since it cannot be told where to begin.
     Unplaced(anyhow::Error),
     Revoked(Vec<Partition>),
+    /// The topic is another one than before.
+    Recreated,
+    /// The client has come to these ends.
+    Ends(Vec<(Partition, i64)>),
 }
 
-impl ClientContext for Changes {}
+impl Changes {
+    /// Makes the next assignment look whether what was committed is there.
+    pub(super) fn may_be_gone(&self) {
+        let mut committed = self.committed();
+        match *committed {
+            Committed::Holds | Committed::MayBeGone => *committed = Committed::MayBeGone,
+            Committed::OfAnotherTopic => {}
+        }
+    }
+
+    fn committed(&self) -> MutexGuard<'_, Committed> {
+        self.committed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn place(
+        &self,
+        consumer: &BaseConsumer<Self>,
+        list: &mut TopicPartitionList,
+    ) -> anyhow::Result<Placed> {
+        let committed = std::mem::take(&mut *self.committed());
+        let placed = place(consumer, self.start, committed, list).and_then(|placed| {
+            consumer.assign(list)?;
+            Ok(placed)
+        });
+        if placed.is_err() {
+            let mut now = self.committed();
+            match *now {
+                Committed::Holds => *now = committed,
+                Committed::MayBeGone | Committed::OfAnotherTopic => {}
+            }
+        }
+        placed
+    }
+}
+
+impl ClientContext for Changes {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, line: &str) {
+        if !matches!(level, RDKafkaLogLevel::Debug) {
+            DefaultClientContext.log(level, facility, line);
+        } else if topic_id::tells_of_another(line, self.topic.as_str()) {
+            *self.committed() = Committed::OfAnotherTopic;
+            self.told.send(Change::Recreated).ok();
+        }
+    }
+
+    fn stats_raw(&self, statistics: &[u8]) {
+        let ends = statistics::ends(statistics, self.topic.as_str());
+        self.told.send(Change::Ends(ends)).ok();
+    }
+}
 
 impl ConsumerContext for Changes {
     /// Assigns where to begin before anything is read, so that this is settled before the partitions can change hands again.
@@ -46,25 +108,23 @@ impl ConsumerContext for Changes {
         list: &mut TopicPartitionList,
     ) {
         let change = if response == RDKafkaRespErr::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
-            let placed = place(consumer, self.start, list)
-                .and_then(|pins| consumer.assign(list).map(|()| pins).map_err(Into::into));
-            placed.map_or_else(
+            self.place(consumer, list).map_or_else(
                 |error| {
                     // The client waits for some assignment before it can join again.
                     consumer.assign(&TopicPartitionList::new()).ok();
                     Change::Unplaced(error)
                 },
-                |pins| Change::Assigned(partitions(list), pins),
+                Change::Assigned,
             )
         } else {
             // Before anything of it is read by others.
-            self.changes.send(Change::Revoked(partitions(list))).ok();
+            self.told.send(Change::Revoked(partitions(list))).ok();
             match consumer.unassign() {
                 Ok(()) => return,
                 Err(error) => Change::Unplaced(error.into()),
             }
         };
-        self.changes.send(change).ok();
+        self.told.send(change).ok();
     }
 }
 
@@ -105,8 +165,10 @@ impl Member {
             ("bootstrap.servers", settings.brokers.as_str()),
             ("group.id", settings.group.as_str()),
             ("client.id", "brew-mapping"),
-            // For a group without offsets, and when what it committed is no longer there.
-            ("auto.offset.reset", "earliest"),
+            // Where to begin is said at each assignment; that an offset is not there must be told.
+            ("auto.offset.reset", "error"),
+            ("debug", topic_id::LOGGED),
+            ("statistics.interval.ms", statistics::EVERY_MS),
             // Cooperative assignment was seen to drop records at a revoke.
             ("partition.assignment.strategy", "range"),
             ("enable.auto.commit", "false"),
@@ -127,10 +189,13 @@ impl Member {
         for (name, value) in &settings.client {
             config.set(name, value);
         }
+        config.set_log_level(RDKafkaLogLevel::Debug);
         let consumer: StreamConsumer<Changes> = config
             .create_with_context(Changes {
+                topic: settings.topic.clone(),
                 start: settings.start,
-                changes: sender,
+                committed: Mutex::default(),
+                told: sender,
             })
             .with_context(|| format!("cannot make the consumer of {}", settings.name))?;
         subscribe(&consumer, &settings.topic)?;

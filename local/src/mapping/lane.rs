@@ -20,7 +20,13 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) assigned: bool,
-    pub(super) at_end: bool,
+    at_end: bool,
+    /// When something last happened to it.
+    touched: Instant,
+    /// Where the partition ends, and when that was asked.
+    end: Option<(Instant, i64)>,
+    /// The last end that the client came to, transaction markers included.
+    came_to: Option<i64>,
     epoch: u64,
     waiting: Queue,
     /// Delivered before and not done; goes before what waits, one piece after the other.
@@ -31,7 +37,7 @@ pub(super) struct Lane {
     /// The offset after the last record that was taken.
     taken_to: i64,
     committed: i64,
-    /// The offset after the last record that was read.
+    /// The offset after the last record that was read; at first where reading begins.
     read_to: i64,
     fetching: Fetch,
 }
@@ -84,6 +90,9 @@ impl Lane {
         Self {
             assigned: false,
             at_end: false,
+            touched: now,
+            end: None,
+            came_to: None,
             epoch: 0,
             waiting: Queue::default(),
             again: VecDeque::new(),
@@ -97,9 +106,11 @@ impl Lane {
         }
     }
 
-    pub(super) fn assign(&mut self) {
+    pub(super) fn assign(&mut self, from: i64, now: Instant) {
         self.revoke();
         self.assigned = true;
+        self.read_to = from;
+        self.touched = now;
     }
 
     /// Forgets everything but that an invocation may still run: a partition has one at a time even when it comes back.
@@ -122,7 +133,23 @@ impl Lane {
         new
     }
 
+    /// Notes that everything there is has been read.
+    pub(super) fn at_end(&mut self) {
+        self.at_end = true;
+    }
+
+    /// Notes which end the client has come to.
+    pub(super) fn came_to(&mut self, end: i64) {
+        self.came_to = Some(end);
+    }
+
+    /// Notes where the partition ends.
+    pub(super) fn ends_at(&mut self, end: i64, asked: Instant) {
+        self.end = Some((asked, end));
+    }
+
     pub(super) fn push(&mut self, record: EventRecord, now: Instant) {
+        self.touched = now;
         self.waiting.push(record, now);
     }
 
@@ -220,6 +247,7 @@ impl Lane {
         now: Instant,
     ) -> Option<Ending> {
         let Running { piece, .. } = self.running.take()?;
+        self.touched = now;
         if !self.assigned || epoch != self.epoch {
             return None;
         }
@@ -293,9 +321,18 @@ impl Lane {
         })
     }
 
-    pub(super) fn is_idle(&self) -> bool {
+    /// Tells whether nothing is left to do of what is known.
+    pub(super) fn is_done(&self) -> bool {
         let nothing_waits = self.waiting.is_empty() && self.again.is_empty();
         nothing_waits && self.running.is_none() && (self.at_end || !self.assigned)
+    }
+
+    /// Returns when the end was asked for that all of it has been read to; `None` unless that was after anything happened to it.
+    pub(super) fn read_as_of(&self) -> Option<Instant> {
+        let (asked, end) = self.end?;
+        // Behind the last record there may be transaction markers, which only the client sees.
+        let there = end == self.read_to || self.came_to == Some(end);
+        (there && asked > self.touched).then_some(asked)
     }
 
     fn is_busy(&self) -> bool {

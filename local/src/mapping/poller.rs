@@ -6,9 +6,10 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use lambda::{Clock, SystemClock};
 use pipeline::{Offset, Partition};
-use rdkafka::consumer::StreamConsumer;
+use rdkafka::consumer::{Consumer, StreamConsumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
+use rdkafka::types::RDKafkaErrorCode;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
@@ -25,7 +26,8 @@ use super::reporter::Reporter;
 use super::rules::Rules;
 use super::settings::{Answers, MappingSettings};
 use super::standing::Standing;
-use super::watermarks::Watermarks;
+use super::start::Placed;
+use super::watermarks::{Urgency, Watermarks};
 use crate::event::EventRecord;
 use crate::invoke::{Invoke, Outcome};
 
@@ -118,7 +120,9 @@ impl<F: Invoke> Poller<F> {
                 self.end(ended);
             }
             Some(sent) = self.commits.sent() => self.committed(sent.ok()),
-            Some(()) = self.watermarks.looked_up() => {}
+            Some(looked_up) = self.watermarks.looked_up() => {
+                self.backlog.end_at(looked_up.ends, looked_up.asked);
+            }
             read = consumer.recv() => {
                 let mut next = Some(read);
                 let mut more = AT_ONCE;
@@ -148,34 +152,63 @@ impl<F: Invoke> Poller<F> {
     fn follow_assignment(&mut self) {
         while let Ok(change) = self.changes.try_recv() {
             match change {
-                Change::Assigned(partitions, pins) => {
-                    self.joined = true;
-                    self.backlog
-                        .assign(partitions.iter().copied(), Instant::now());
-                    self.reporter.tell(Progress::Assigned(partitions));
-                    for (partition, offset) in pins {
-                        self.report_committed(partition, offset);
-                    }
-                }
+                Change::Assigned(placed) => self.assigned(placed),
                 Change::Unplaced(error) => {
                     self.joined = false;
                     self.join_at = Instant::now().checked_add(AFTER_TROUBLE);
                     self.reporter.trouble(format!("{error:#}"));
                 }
-                Change::Revoked(partitions) => {
-                    self.joined = false;
-                    self.commits.forget(&partitions);
-                    let fetching = self.backlog.revoke(partitions);
-                    self.set_fetching(&fetching);
-                    self.reporter.tell(Progress::Assigned(Vec::new()));
+                Change::Revoked(partitions) => self.give_up(partitions),
+                Change::Recreated => {
+                    self.reporter.tell(Progress::Recreated);
+                    self.start_over();
                 }
+                Change::Ends(ends) => self.backlog.came_to(ends),
             }
         }
     }
 
-    /// Joins the group again after it could not be told where to begin.
+    fn assigned(&mut self, placed: Placed) {
+        let Placed { from, pins, gone } = placed;
+        self.joined = true;
+        let partitions = from.keys().copied().collect();
+        self.reporter.tell(Progress::Assigned(partitions));
+        for (partition, committed) in gone {
+            let oldest = from.get(&partition).copied().and_then(Offset::new);
+            if let (Some(committed), Some(oldest)) = (Offset::new(committed), oldest) {
+                self.reporter.tell(Progress::Gone {
+                    partition,
+                    committed,
+                    oldest,
+                });
+            }
+        }
+        self.backlog.assign(from, Instant::now());
+        for (partition, offset) in pins {
+            self.report_committed(partition, offset);
+        }
+    }
+
+    fn give_up(&mut self, partitions: Vec<Partition>) {
+        self.joined = false;
+        self.commits.forget(&partitions);
+        let fetching = self.backlog.revoke(partitions);
+        self.set_fetching(&fetching);
+        self.reporter.tell(Progress::Assigned(Vec::new()));
+    }
+
+    /// Forgets everything that was read, and joins the group again.
+    fn start_over(&mut self) {
+        self.give_up(self.backlog.partitions());
+        self.watermarks.forget();
+        self.join_at = Some(Instant::now());
+    }
+
+    /// Joins the group again after it could not be told where to begin, or when it begins anew.
     fn join_again(&mut self) {
-        if self.join_at.is_some_and(|at| at <= Instant::now()) {
+        // An offset that is still on its way must not come after those that the group begins at.
+        let may = !self.commits.are_under_way();
+        if may && self.join_at.is_some_and(|at| at <= Instant::now()) {
             self.join_at = None;
             if let Err(error) = subscribe(&self.consumer, &self.settings.topic) {
                 self.reporter.trouble(format!("{error:#}"));
@@ -191,6 +224,10 @@ impl<F: Invoke> Poller<F> {
                 if let Some(partition) = Partition::new(partition) {
                     self.backlog.at_end(partition);
                 }
+            }
+            Err(KafkaError::MessageConsumption(RDKafkaErrorCode::AutoOffsetReset)) => {
+                self.consumer.context().may_be_gone();
+                self.start_over();
             }
             Err(error) => return Err(error),
         }
@@ -312,20 +349,18 @@ impl<F: Invoke> Poller<F> {
     }
 
     fn committed(&mut self, sent: Option<Sent>) {
-        let Some(Sent { offsets, result }) = sent else {
+        let Some(sent) = sent else {
             return;
         };
-        match result {
+        match &sent.result {
             Ok(()) => {
-                for (partition, offset) in offsets {
+                for (partition, offset) in sent.offsets {
                     self.report_committed(partition, offset);
                 }
             }
             Err(error) => {
                 self.reporter.trouble(format!("{error:#}"));
-                // A partition that went away is its new reader's business.
-                let reads = |partition| self.backlog.reads(partition);
-                self.commits.try_again(offsets, reads);
+                self.commits.try_again(sent);
             }
         }
     }
@@ -344,7 +379,18 @@ impl<F: Invoke> Poller<F> {
     fn tell_standing(&mut self) {
         let partitions = self.backlog.partitions();
         let (consumer, topic) = (&self.consumer, &self.settings.topic);
-        self.watermarks.look_up(consumer, topic, &partitions);
+        let done = self.joined && self.backlog.is_done() && self.commits.are_sent();
+        let as_of = self
+            .backlog
+            .idle_as_of(Instant::now())
+            .filter(|_| done && self.join_at.is_none());
+        let urgency = if done && as_of.is_none() {
+            Urgency::Awaited
+        } else {
+            Urgency::None
+        };
+        self.watermarks
+            .look_up(consumer, topic, &partitions, urgency);
         let lag = self.watermarks.lag(&partitions);
         let standing = Standing {
             lag: lag.filter(|_| self.joined),
@@ -352,7 +398,8 @@ impl<F: Invoke> Poller<F> {
             in_flight: self.invocations.in_flight(),
             handed_back: self.backlog.handed_back(),
             most_delivered: self.backlog.most_delivered(),
-            idle: self.joined && self.backlog.is_idle() && self.commits.are_sent(),
+            idle: as_of.is_some(),
+            idle_as_of: as_of,
         };
         self.standing.send_if_modified(|before| {
             let changed = *before != standing;

@@ -58,8 +58,19 @@ pub enum Progress {
         /// The pause.
         pause: Duration,
     },
-    /// The partition went to another reader during the invocation, so that its answer counts for nothing.
+    /// The partition was taken away during the invocation, so that its answer counts for nothing.
     Lost(Partition),
+    /// The topic was deleted and created again: what was read of the old one is dropped, and the new one is read from its first record.
+    Recreated,
+    /// The offset to go on at is not there any more: the partition is read from its oldest record.
+    Gone {
+        /// The partition.
+        partition: Partition,
+        /// The offset that the group had committed.
+        committed: Offset,
+        /// The offset of the oldest record.
+        oldest: Offset,
+    },
     /// A record is passed over for good: **it is gone**, since there is no on-failure destination.
     Discarded {
         /// The record.

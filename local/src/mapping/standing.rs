@@ -18,8 +18,10 @@ pub struct Standing {
     pub handed_back: Option<HandedBack>,
     /// The record at the head of a partition's queue that has been delivered most often; absent when none has been.
     pub most_delivered: Option<MostDelivered>,
-    /// Whether every record of its partitions has been read and is done.
+    /// Whether every record of its partitions has been read and is done, and their ends, looked up since then, are where it has read to.
     pub idle: bool,
+    /// When the ends that it rests on were asked for; absent while it is not idle.
+    pub idle_as_of: Option<Instant>,
 }
 
 /// What a mapping's function works on.

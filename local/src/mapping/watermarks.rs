@@ -15,6 +15,9 @@ use super::consumer::{Changes, offsets_of};
 /// How long lies between two lookups.
 const EVERY: Duration = Duration::from_secs(1);
 
+/// How long lies between two lookups when someone waits for the next one.
+const SOON: Duration = Duration::from_millis(100);
+
 /// How long the brokers may take to answer.
 const LIMIT: Duration = Duration::from_secs(2);
 
@@ -23,7 +26,24 @@ const LIMIT: Duration = Duration::from_secs(2);
 pub(super) struct Watermarks {
     partitions: BTreeMap<Partition, Watermark>,
     looking: JoinSet<Option<BTreeMap<Partition, Watermark>>>,
-    not_before: Option<Instant>,
+    /// When the last lookup began.
+    asked: Option<Instant>,
+}
+
+/// Whether someone waits for the next lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Urgency {
+    /// Nobody does.
+    None,
+    /// It tells whether the mapping is idle.
+    Awaited,
+}
+
+/// The ends of partitions, and when they were asked for.
+#[derive(Debug)]
+pub(super) struct Ends {
+    pub(super) asked: Instant,
+    pub(super) ends: Vec<(Partition, i64)>,
 }
 
 /// Where a partition stands.
@@ -41,13 +61,19 @@ impl Watermarks {
         consumer: &Arc<StreamConsumer<Changes>>,
         topic: &Topic,
         partitions: &[Partition],
+        urgency: Urgency,
     ) {
         let now = Instant::now();
-        let too_early = self.not_before.is_some_and(|at| now < at);
+        let pause = match urgency {
+            Urgency::None => EVERY,
+            Urgency::Awaited => SOON,
+        };
+        let last = self.asked;
+        let too_early = last.is_some_and(|at| now.saturating_duration_since(at) < pause);
         if partitions.is_empty() || !self.looking.is_empty() || too_early {
             return;
         }
-        self.not_before = now.checked_add(EVERY);
+        self.asked = Some(now);
         let (consumer, topic) = (Arc::clone(consumer), topic.clone());
         let partitions = partitions.to_vec();
         // What cannot be looked up keeps its old value: the reader tells of brokers that are away.
@@ -56,11 +82,20 @@ impl Watermarks {
     }
 
     /// Waits for the lookup that is under way and takes it in; `None` when there is none.
-    pub(super) async fn looked_up(&mut self) -> Option<()> {
-        if let Ok(Some(partitions)) = self.looking.join_next().await? {
+    pub(super) async fn looked_up(&mut self) -> Option<Ends> {
+        let looked_up = self.looking.join_next().await?;
+        let asked = self.asked?;
+        let mut ends = Vec::new();
+        if let Ok(Some(partitions)) = looked_up {
+            ends.extend(partitions.iter().map(|(at, mark)| (*at, mark.end)));
             self.partitions = partitions;
         }
-        Some(())
+        Some(Ends { asked, ends })
+    }
+
+    /// Forgets what was looked up: it is of another topic.
+    pub(super) fn forget(&mut self) {
+        self.partitions.clear();
     }
 
     /// Notes what was committed since.

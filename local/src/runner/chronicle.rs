@@ -154,7 +154,17 @@ impl Chronicle {
             }
             Progress::Waiting { .. } => Vec::new(),
             Progress::Lost(partition) => loud(format!(
-                "{topic}-{partition} went to another reader during the invocation, so that its answer counts for nothing"
+                "{topic}-{partition} was taken away during the invocation, so that its answer counts for nothing"
+            )),
+            Progress::Recreated => loud(format!(
+                "topic {topic} was deleted and created again: it is read from its first record, and what was read of the old one is dropped"
+            )),
+            Progress::Gone {
+                partition,
+                committed,
+                oldest,
+            } => loud(format!(
+                "the committed offset {committed} of {topic}-{partition} is not there any more: it is read from its oldest record, offset {oldest}"
             )),
             Progress::Discarded { record, reason } => loud(format!(
                 "DISCARDED offset {} of {topic}-{}, which is gone for good: {}",

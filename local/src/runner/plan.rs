@@ -42,10 +42,15 @@ impl Plan {
         options: &RunOptions,
         is_package: impl Fn(&str) -> bool,
     ) -> Result<Self, PlanError> {
+        let unknown = unknown_functions(&template.functions, options);
+        if !unknown.is_empty() {
+            // What else is missing may be what was misspelt.
+            return Err(PlanError(unknown));
+        }
         let mut planning = Planning {
             options,
             notes: template.notes,
-            problems: unknown_functions(&template.functions, options),
+            problems: Vec::new(),
         };
         let functions = template
             .functions

@@ -76,11 +76,25 @@ impl Broker {
         let topic: Topic = format!("conformance.{}", uuid::Uuid::new_v4())
             .parse()
             .unwrap();
+        assert!(self.create(&topic, partitions).await);
+        topic
+    }
+
+    async fn create(&self, topic: &Topic, partitions: i32) -> bool {
         let plan = NewTopic::new(topic.as_str(), partitions, TopicReplication::Fixed(1))
             .set("max.message.bytes", "20000000");
         let created = self.admin.create_topics([&plan], &AdminOptions::new());
-        created.await.unwrap().remove(0).unwrap();
-        topic
+        created.await.unwrap().remove(0).is_ok()
+    }
+
+    /// Deletes a topic, creates it again at once with one partition, and produces records as `produce` does.
+    pub(crate) async fn recreate(&self, topic: &Topic, records: &[Made]) -> Offsets {
+        self.delete(topic).await;
+        while !self.create(topic, 1).await {}
+        // A producer of the old topic would go on with its sequence.
+        Self::at(self.address.clone(), None)
+            .produce(topic, records)
+            .await
     }
 
     pub(crate) async fn delete(&self, topic: &Topic) {

@@ -17,6 +17,8 @@ mod findings;
 #[cfg(test)]
 mod hands;
 #[cfg(test)]
+mod recreated;
+#[cfg(test)]
 mod row;
 #[cfg(test)]
 mod rows;

@@ -35,6 +35,14 @@ async fn wrong_usage_is_refused_by_name() {
         ),
         (&["--function", "Mian=true"], &["Mian", "it has Main"]),
         (&[main, main], &["--function Main is given twice"]),
+        (
+            &[main, "--env", "A=1", "--env", "B=1", "--env", "A=1"],
+            &["--env A is given twice"],
+        ),
+        (
+            &[main, "--parameter", "A=1", "--parameter", "A=2"],
+            &["--parameter A is given twice"],
+        ),
         (&["--function", "Main"], &["ID=COMMAND"]),
         (&["--function", "Main="], &["the command of Main is empty"]),
         (

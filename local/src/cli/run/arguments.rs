@@ -1,5 +1,6 @@
 //! What stands on the command line.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::cli::Failure;
@@ -23,6 +24,18 @@ pub(super) fn variable(text: &str) -> Result<(String, String), String> {
         return Err(format!("{name:?} is no variable that a process can have"));
     }
     Ok((name, value))
+}
+
+/// Gathers what a flag gives, each name once.
+pub(super) fn once<T>(flag: &str, pairs: Vec<(String, T)>) -> Result<BTreeMap<String, T>, Failure> {
+    let mut all = BTreeMap::new();
+    for (name, value) in pairs {
+        if all.contains_key(&name) {
+            return Err(Failure::Usage(format!("{flag} {name} is given twice")));
+        }
+        all.insert(name, value);
+    }
+    Ok(all)
 }
 
 /// Reads `ID=COMMAND`, where the command is split as a shell splits words.

@@ -42,11 +42,20 @@ impl Quiet {
     }
 
     /// Tells whether the run ends; `missing` are mappings that have never joined their groups, of which none is idle.
-    pub(super) fn judge(&self, missing: &[&str], now: Instant) -> Option<End> {
+    ///
+    /// `idle_as_of` tells when the ends of all partitions were looked up last: before something happened on one mapping, it says
+    /// nothing of what that has produced for another.
+    pub(super) fn judge(
+        &self,
+        missing: &[&str],
+        idle_as_of: Option<Instant>,
+        now: Instant,
+    ) -> Option<End> {
         let wanted = self.wanted?;
         let lasts = |since: Instant| now.saturating_duration_since(since);
         if missing.is_empty() {
-            (lasts(self.since) >= wanted).then_some(End::Idle)
+            let since_then = idle_as_of.is_some_and(|at| at >= self.since);
+            (lasts(self.since) >= wanted && since_then).then_some(End::Idle)
         } else {
             (lasts(self.began) >= JOIN_LIMIT).then(|| {
                 let missing = missing.join(", ");
@@ -64,6 +73,16 @@ mod tests {
 
     /// Judges after so many seconds, with something happening in those that are named, and returns when it ended.
     fn ends(wanted: Option<u64>, missing: &[&str], disturbed: &[u64]) -> Option<(u64, End)> {
+        ends_with_lookups(wanted, missing, disturbed, Some)
+    }
+
+    /// Judges as `ends` does; `looked_up` tells for each second in which one the ends were looked up last.
+    fn ends_with_lookups(
+        wanted: Option<u64>,
+        missing: &[&str],
+        disturbed: &[u64],
+        looked_up: impl Fn(u64) -> Option<u64>,
+    ) -> Option<(u64, End)> {
         let began = Instant::now();
         let at = |second| began.checked_add(Duration::from_secs(second)).unwrap();
         let mut quiet = Quiet::new(wanted.map(Duration::from_secs), began);
@@ -71,7 +90,8 @@ mod tests {
             if disturbed.contains(&second) {
                 quiet.disturb(at(second));
             }
-            Some((second, quiet.judge(missing, at(second))?))
+            let end = quiet.judge(missing, looked_up(second).map(at), at(second));
+            Some((second, end?))
         })
     }
 
@@ -80,6 +100,16 @@ mod tests {
         assert_eq!(ends(Some(5), &[], &[]), Some((5, End::Idle)));
         assert_eq!(ends(Some(5), &[], &[3, 4, 8]), Some((13, End::Idle)));
         assert_eq!(ends(None, &[], &[]), None);
+    }
+
+    #[test]
+    fn it_ends_only_when_all_ends_were_looked_up_since_something_happened() {
+        let every_ten = |second: u64| Some(second / 10 * 10);
+        assert_eq!(
+            ends_with_lookups(Some(1), &[], &[0, 1, 2, 3], every_ten),
+            Some((10, End::Idle))
+        );
+        assert_eq!(ends_with_lookups(Some(0), &[], &[], |_| None), None);
     }
 
     #[test]

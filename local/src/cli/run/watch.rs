@@ -156,13 +156,14 @@ impl Watch {
             return Ok(None);
         };
         screen.stand(runner.mappings());
-        if !runner.is_idle() {
+        let idle_as_of = runner.idle_as_of();
+        if idle_as_of.is_none() {
             self.quiet.disturb(Instant::now());
         }
         // A mapping that was busy since the last look and is idle now has reported what it did before.
         self.all_reports(screen)?;
         Ok(self
             .quiet
-            .judge(&self.chronicle.not_joined(), Instant::now()))
+            .judge(&self.chronicle.not_joined(), idle_as_of, Instant::now()))
     }
 }

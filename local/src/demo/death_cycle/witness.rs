@@ -128,6 +128,8 @@ impl Follow for Witness {
             | Progress::Answered { .. }
             | Progress::Waiting { .. }
             | Progress::Lost(_)
+            | Progress::Recreated
+            | Progress::Gone { .. }
             | Progress::Discarded { .. }
             | Progress::HeadersLost { .. }
             | Progress::Trouble(_) => self.journey.report(report).map(Shown::Step),

@@ -13,7 +13,7 @@ mod pollers;
 /// A backlog with the rules of the tests, and partitions from 0 on.
 fn backlog(rules: Rules, partitions: i32, now: Instant) -> Backlog {
     let mut backlog = Backlog::new(rules);
-    backlog.assign((0..partitions).map(partition), now);
+    backlog.assign((0..partitions).map(|at| (partition(at), 0)), now);
     backlog
 }
 
@@ -170,7 +170,7 @@ fn a_partition_that_went_away_is_forgotten_and_its_answer_counts_for_nothing() {
         (finished.lost, finished.commits),
         (vec![partition(0)], vec![])
     );
-    assert!(backlog.is_idle());
+    assert_eq!(backlog.idle_as_of(now), Some(now));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_partition_that_comes_back_waits_for_the_invocation_that_still_runs() {
     push(&mut backlog, 0, 0..3, now);
     let (batch, _) = take(&mut backlog, now).unwrap();
     backlog.revoke([partition(0)]);
-    backlog.assign([partition(0)], now);
+    backlog.assign([(partition(0), 0)], now);
     push(&mut backlog, 0, 0..3, now);
     assert!(take(&mut backlog, now + SECOND).is_none());
     let finished = backlog.finish(&batch, &Resolution::AllDone, now);
@@ -229,7 +229,7 @@ fn fetching_stops_two_batches_ahead_and_goes_on_below_one() {
     check(&mut backlog, &[0], &[]);
     let both = || [partition(0), partition(1)];
     assert_eq!(backlog.revoke(both()).resume, [partition(0)]);
-    backlog.assign(both(), now);
+    backlog.assign(both().map(|at| (at, 0)), now);
     check(&mut backlog, &[], &[]);
 }
 
@@ -243,24 +243,53 @@ fn a_record_that_is_read_twice_is_queued_once() {
 }
 
 #[test]
-fn idle_means_read_to_the_end_and_all_done() {
+fn idle_means_read_to_an_end_that_was_looked_up_since_and_all_done() {
     let now = Instant::now();
+    let at = |seconds: u32| now + SECOND * seconds;
     let mut backlog = one(now);
-    assert!(!backlog.is_idle());
+    let ends = |first| [(partition(0), first), (partition(1), 0)];
+    backlog.end_at(ends(0), at(1));
+    assert_eq!(backlog.idle_as_of(at(9)), None);
     backlog.at_end(partition(0));
     backlog.at_end(partition(1));
-    assert!(backlog.is_idle());
-    push(&mut backlog, 0, 0..1, now);
-    assert!(!backlog.is_idle());
+    assert_eq!(backlog.idle_as_of(at(9)), Some(at(1)));
+    push(&mut backlog, 0, 0..1, at(2));
     backlog.at_end(partition(0));
-    assert!(!backlog.is_idle());
-    let (batch, _) = take(&mut backlog, now + SECOND).unwrap();
-    assert!(!backlog.is_idle());
-    backlog.finish(&batch, &Resolution::Failed, now);
-    assert!(!backlog.is_idle());
-    let (batch, _) = take(&mut backlog, now + SECOND).unwrap();
-    backlog.finish(&batch, &Resolution::AllDone, now);
-    assert!(backlog.is_idle());
+    backlog.end_at(ends(1), at(3));
+    assert_eq!(backlog.idle_as_of(at(9)), None);
+    let (batch, _) = take(&mut backlog, at(4)).unwrap();
+    assert_eq!(backlog.idle_as_of(at(9)), None);
+    backlog.finish(&batch, &Resolution::Failed, at(5));
+    backlog.end_at(ends(1), at(6));
+    assert_eq!(backlog.idle_as_of(at(9)), None);
+    let (batch, _) = take(&mut backlog, at(7)).unwrap();
+    backlog.finish(&batch, &Resolution::AllDone, at(8));
+    // The end must be looked up since then.
+    assert!(backlog.is_done());
+    assert_eq!(backlog.idle_as_of(at(9)), None);
+    backlog.end_at(ends(1), at(9));
+    assert_eq!(backlog.idle_as_of(at(10)), Some(at(9)));
+}
+
+#[test]
+fn a_partition_whose_end_is_elsewhere_than_where_it_was_read_to_is_not_idle() {
+    let now = Instant::now();
+    let mut backlog = backlog(rules(), 1, now);
+    backlog.assign([(partition(0), 5)], now);
+    backlog.at_end(partition(0));
+    let mut check = |end: i64, came_to: i64, expected: bool| {
+        let asked = now + SECOND;
+        backlog.came_to([(partition(0), came_to)]);
+        backlog.end_at([(partition(0), end)], asked);
+        let expected = expected.then_some(asked);
+        assert_eq!(backlog.idle_as_of(asked), expected, "{end} {came_to}");
+    };
+    check(5, 5, true);
+    // On its way, or transaction markers that the client has not come to.
+    check(6, 5, false);
+    check(6, 6, true);
+    // A new topic of the same name, or one that was cut.
+    check(4, 6, false);
 }
 
 #[test]

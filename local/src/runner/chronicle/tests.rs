@@ -319,6 +319,28 @@ fn what_is_gone_for_good_is_told_with_its_place_and_why() {
 }
 
 #[test]
+fn a_new_topic_and_an_offset_that_is_gone_are_told_loudly() {
+    let mut run = Run::new(true, "");
+    run.take(Progress::Recreated);
+    run.take(Progress::Gone {
+        partition: partition(1),
+        committed: offset(300),
+        oldest: offset(400),
+    });
+    let [recreated, gone] = run.loud()[..] else {
+        panic!("{:?}", run.told);
+    };
+    assert!(
+        recreated.contains("topic orders was deleted and created again"),
+        "{recreated}"
+    );
+    assert!(
+        gone.contains("offset 300 of orders-1") && gone.contains("offset 400"),
+        "{gone}"
+    );
+}
+
+#[test]
 fn a_mapping_has_joined_once_it_was_assigned_something_or_nothing() {
     let mut run = Run::new(true, "");
     assert_eq!(run.chronicle.not_joined(), ["Main.Records"]);

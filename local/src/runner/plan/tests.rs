@@ -153,6 +153,17 @@ fn a_command_for_a_function_that_is_not_there_is_refused_by_its_id() {
 }
 
 #[test]
+fn a_misspelt_id_is_all_that_is_told() {
+    let template = Template {
+        functions: vec![function("Main", &["orders"])],
+        notes: Vec::new(),
+    };
+    let refused = Plan::new(template, &commands(&["Mian"]), |_| false).unwrap_err();
+    let told = refused.to_string();
+    assert!(told.contains("Mian") && !told.contains('\n'), "{told}");
+}
+
+#[test]
 fn a_cluster_that_is_known_by_its_arn_alone_needs_brokers() {
     let mut function = with_binary("Main", "payments");
     let arn = "arn:aws:kafka:us-east-1:0:cluster/c/1".to_owned();

@@ -58,7 +58,7 @@ fn a_poller_has_five_invocations_under_way_and_its_sixth_partition_stands_still(
     for batch in &batches {
         backlog.finish(batch, &Resolution::AllDone, now);
     }
-    backlog.assign([partition(0)], now);
+    backlog.assign([(partition(0), 0)], now);
     push(&mut backlog, 0, 0..3, now);
     assert!(take(&mut backlog, now).is_some());
 }
