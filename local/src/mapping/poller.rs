@@ -1,5 +1,7 @@
 //! The loop of a mapping.
 
+mod membership;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,14 +21,13 @@ use super::answer::Answer;
 use super::backlog::{Backlog, Fetching, Moment};
 use super::batch::{Batch, Resolution};
 use super::commits::{Commits, Sent};
-use super::consumer::{AFTER_TROUBLE, Change, Changes, Member, set_fetching, subscribe};
+use super::consumer::{AFTER_TROUBLE, Change, Changes, Member, set_fetching};
 use super::invocations::{Ended, Invocations};
 use super::progress::{BatchVerdict, Discard, Portion, Progress, Report};
 use super::reporter::Reporter;
 use super::rules::Rules;
 use super::settings::{Answers, MappingSettings};
 use super::standing::Standing;
-use super::start::Placed;
 use super::watermarks::{Urgency, Watermarks};
 use crate::event::EventRecord;
 use crate::invoke::{Invoke, Outcome};
@@ -144,75 +145,6 @@ impl<F: Invoke> Poller<F> {
                     // The mapping is gone: this task is about to be aborted.
                     std::future::pending::<()>().await;
                 }
-            }
-        }
-    }
-
-    /// Takes in what happened to the assignment, before anything that was read afterwards.
-    fn follow_assignment(&mut self) {
-        while let Ok(change) = self.changes.try_recv() {
-            match change {
-                Change::Assigned(placed) => self.assigned(placed),
-                Change::Unplaced(error) => {
-                    self.joined = false;
-                    self.join_at = Instant::now().checked_add(AFTER_TROUBLE);
-                    self.reporter.trouble(format!("{error:#}"));
-                }
-                Change::Revoked(partitions) => self.give_up(partitions),
-                Change::Recreated => {
-                    self.reporter.tell(Progress::Recreated);
-                    self.start_over();
-                }
-                Change::Ends(ends) => self.backlog.came_to(ends),
-            }
-        }
-    }
-
-    fn assigned(&mut self, placed: Placed) {
-        let Placed { from, pins, gone } = placed;
-        self.joined = true;
-        let partitions = from.keys().copied().collect();
-        self.reporter.tell(Progress::Assigned(partitions));
-        for (partition, committed) in gone {
-            let oldest = from.get(&partition).copied().and_then(Offset::new);
-            if let (Some(committed), Some(oldest)) = (Offset::new(committed), oldest) {
-                self.reporter.tell(Progress::Gone {
-                    partition,
-                    committed,
-                    oldest,
-                });
-            }
-        }
-        self.backlog.assign(from, Instant::now());
-        for (partition, offset) in pins {
-            self.report_committed(partition, offset);
-        }
-    }
-
-    fn give_up(&mut self, partitions: Vec<Partition>) {
-        self.joined = false;
-        self.commits.forget(&partitions);
-        let fetching = self.backlog.revoke(partitions);
-        self.set_fetching(&fetching);
-        self.reporter.tell(Progress::Assigned(Vec::new()));
-    }
-
-    /// Forgets everything that was read, and joins the group again.
-    fn start_over(&mut self) {
-        self.give_up(self.backlog.partitions());
-        self.watermarks.forget();
-        self.join_at = Some(Instant::now());
-    }
-
-    /// Joins the group again after it could not be told where to begin, or when it begins anew.
-    fn join_again(&mut self) {
-        // An offset that is still on its way must not come after those that the group begins at.
-        let may = !self.commits.are_under_way();
-        if may && self.join_at.is_some_and(|at| at <= Instant::now()) {
-            self.join_at = None;
-            if let Err(error) = subscribe(&self.consumer, &self.settings.topic) {
-                self.reporter.trouble(format!("{error:#}"));
-                self.join_at = Instant::now().checked_add(AFTER_TROUBLE);
             }
         }
     }

@@ -104,6 +104,15 @@ impl Broker {
         deleted.await.unwrap();
     }
 
+    /// Deletes the records of the first partition that lie before an offset.
+    pub(crate) async fn cut(&self, topic: &Topic, before: i64) {
+        let mut list = TopicPartitionList::new();
+        list.add_partition_offset(topic.as_str(), 0, Offset::Offset(before))
+            .unwrap();
+        let cut = self.admin.delete_records(&list, &AdminOptions::new());
+        cut.await.unwrap();
+    }
+
     /// Produces records in order and returns the end of each partition that has got some.
     pub(crate) async fn produce(&self, topic: &Topic, records: &[Made]) -> Offsets {
         let now = SystemClock.now().millis();

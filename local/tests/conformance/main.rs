@@ -13,6 +13,8 @@
 #[cfg(test)]
 mod broker;
 #[cfg(test)]
+mod edges;
+#[cfg(test)]
 mod findings;
 #[cfg(test)]
 mod hands;

@@ -58,11 +58,22 @@ pub(crate) const FAILURES: &[Row] = &[
         ..AGAIN
     },
     Row {
-        name: "it does not come to an end of its start",
+        name: "it does not come to an end of its start, but of the next one, in the time of the invocation",
         source: NO_START,
         function: Function {
             init_timeout: Duration::from_secs(3),
             ..function(&["init-hang", "answer {}"])
+        },
+        deliveries: &["0:0-4 > 0:5"],
+        ..AGAIN
+    },
+    Row {
+        name: "it does not come to an end of its start, and not of the next one",
+        source: NO_START,
+        function: Function {
+            init_timeout: Duration::from_secs(3),
+            timeout: Duration::from_secs(3),
+            ..function(&["init-hang", "init-hang", "answer {}"])
         },
         deliveries: &["!0:0-4", "0:0-4 > 0:5"],
         ..AGAIN
