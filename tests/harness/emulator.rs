@@ -43,9 +43,12 @@ impl Emulator {
     /// Runs a template.
     pub(crate) fn of(template: &Path, world: &World, more: &[&str]) -> Self {
         let env = world.env(&[]);
+        // What is given beside comes in place of the ladder's own.
         let parameter = |name: &str, variable: &str| {
-            let value = &env[variable];
-            ["--parameter".to_owned(), format!("{name}={value}")]
+            let (name, value) = (format!("{name}="), &env[variable]);
+            let is_given = more.iter().any(|given| given.starts_with(&name));
+            let own = ["--parameter".to_owned(), format!("{name}{value}")];
+            own.into_iter().filter(move |_| !is_given)
         };
         let process = Command::new(binaries::local())
             .arg("run")
