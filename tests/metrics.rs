@@ -107,6 +107,8 @@ async fn a_mixed_batch_is_told_to_cloudwatch_by_what_became_of_each_record() {
     );
     let charges = lines[0]["ChargeLatency"].as_array().unwrap();
     assert_eq!(charges.len(), 4);
+    let ages = lines[0]["Lateness"].as_array().unwrap();
+    assert_eq!(ages.len(), 4, "what no stage reads is late for nothing");
     let text = serde_json::to_string(&lines).unwrap();
     for id in &ids {
         assert!(!text.contains(id), "{text}");

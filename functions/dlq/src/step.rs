@@ -115,6 +115,7 @@ impl<O: Objects, C: Clock> Step for DlqStep<O, C> {
         if self.is_late(turn) {
             return Outcome::HandBack(Cause::NoTime);
         }
+        turn.late(record.timestamp, self.clock.now());
         let incident = self.incidents.told(record);
         let recorded = self.incidents.record(&incident).await;
         drop(pass);

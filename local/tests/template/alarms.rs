@@ -64,6 +64,32 @@ fn an_alarm_on_a_metric_that_nobody_writes_is_found() {
     }
 }
 
+/// Who reads a topic can fall behind, in records and in time.
+#[test]
+fn every_function_that_reads_a_topic_has_alarms_on_its_lag_and_its_lateness() {
+    let mapped =
+        Regex::new(r"(?m)^ +(\S+)Mapping:\n +Type: AWS::Lambda::EventSourceMapping$").unwrap();
+    let mut readers = 0;
+    for captures in mapped.captures_iter(OWN) {
+        let reader = &captures[1];
+        for (alarm, metric) in [("Lag", "OffsetLag"), ("Late", "Lateness")] {
+            let begins = format!(" {reader}{alarm}:\n");
+            let (_, alarm) = OWN
+                .split_once(begins.as_str())
+                .unwrap_or_else(|| panic!("{begins} is missing"));
+            let alarm = alarm.split("Type: AWS::").nth(1).unwrap();
+            assert!(alarm.contains(&format!("MetricName: {metric}")), "{alarm}");
+            let function = [
+                format!("Value: !Ref {reader}}}]"),
+                format!("Value: {{Ref: !Sub '{reader}'}}}}]"),
+            ];
+            assert!(function.iter().any(|it| alarm.contains(it)), "{alarm}");
+        }
+        readers += 1;
+    }
+    assert_eq!(readers, 5);
+}
+
 /// An alarm that waits for a code which no function writes would never be raised.
 #[test]
 fn every_alarm_on_a_failure_names_a_code_that_there_is() {

@@ -9,7 +9,6 @@ use crate::clock::Clock;
 use crate::gate::Gate;
 use crate::handler::{Attempt, Handler, NoTimeLeft};
 use crate::markers::{Alone, Markers, Running, Standing};
-use crate::metrics::Time;
 use crate::panic::panic_message;
 use crate::turn::Turn;
 
@@ -75,12 +74,13 @@ impl<H: Handler, C: Clock> Attempts<H, C> {
             suspect: standing != Standing::Clear,
             last_call,
         };
-        match read_from {
-            ReadFrom::Main => {}
-            ReadFrom::Retry(due) => {
-                turn.time(Time::Lateness, self.clock.now().millis_since(due));
-            }
-        }
+        turn.late(
+            match read_from {
+                ReadFrom::Main => record.timestamp,
+                ReadFrom::Retry(due) => due,
+            },
+            self.clock.now(),
+        );
         let noted = Noted::begin(&self.markers, &self.clock, record, alone);
         // Boxed, so that a handler's depth does not add to the depth of the loop's own types.
         let handling = Box::pin(self.handler.handle(record, &attempt));

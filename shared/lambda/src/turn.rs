@@ -73,6 +73,14 @@ impl Turn {
         self.measuring(|measured| measured.time(what, ms));
     }
 
+    /// Measures how late a record's turn comes that was due at `due`, which is its own time where nothing delays it; a time that
+    /// cannot be believed says nothing.
+    pub fn late(&self, due: Timestamp, now: Timestamp) {
+        if let Some(due) = due.plausible(now) {
+            self.time(Time::Lateness, now.millis_since(due).max(0));
+        }
+    }
+
     /// Returns what was counted and measured since it was last asked.
     pub(crate) fn measured(&self) -> Measured {
         self.measuring(std::mem::take)

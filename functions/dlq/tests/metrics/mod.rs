@@ -1,6 +1,7 @@
 //! What the metrics tell of dead letters, and how many posts an alert storm is.
 
 use hyper::Method;
+use lambda::{Clock, SystemClock};
 
 use crate::world::s3::{Fault, S3};
 use crate::world::{Hook, World, dead_letter, handing_back, timeouts};
@@ -25,6 +26,24 @@ async fn an_incident_is_counted_when_it_is_new_and_its_record_each_time() {
         serde_json::json!({"topic": "brew.payments.dlq", "partition": 1, "offset": 7, "value": 5});
     world.invoke(&[broken]).await;
     assert_eq!(world.counted(COUNTED), [1, 0, 1, 1, 0]);
+}
+
+#[tokio::test]
+async fn the_age_of_each_dead_letter_is_measured_when_its_turn_comes() {
+    let s3 = S3::start().await;
+    let world = World::new(&s3, None);
+    let written = SystemClock.now().plus_millis(-90_000);
+    let mut records = timeouts(0..2);
+    records[0]["timestamp"] = written.millis().into();
+    records[1]["timestamp"] = (-1).into();
+    world.invoke(&records).await;
+    let age = SystemClock.now().millis_since(written);
+    let lines = world.metrics();
+    let measured: Vec<i64> = serde_json::from_value(lines[0]["Lateness"].clone()).unwrap();
+    assert!(
+        matches!(measured.as_slice(), [one] if (90_000..=age).contains(one)),
+        "{measured:?}"
+    );
 }
 
 #[tokio::test]

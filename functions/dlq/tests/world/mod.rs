@@ -68,18 +68,17 @@ impl World {
 
     /// Takes what the metrics counted since it was last asked, in the order of these names; what is not told is 0.
     pub(crate) fn counted<const N: usize>(&self, names: [&str; N]) -> [u64; N] {
-        let text = String::from_utf8(std::mem::take(&mut *self.metrics.0.lock().unwrap())).unwrap();
-        let lines: Vec<Value> = text
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
-        let count = |name| {
-            lines
-                .iter()
-                .filter_map(|line: &Value| line[name].as_u64())
-                .sum()
-        };
+        let lines = self.metrics();
+        let count = |name| lines.iter().filter_map(|line| line[name].as_u64()).sum();
         names.map(count)
+    }
+
+    /// Takes the lines of metrics since it was last asked.
+    pub(crate) fn metrics(&self) -> Vec<Value> {
+        let text = String::from_utf8(std::mem::take(&mut *self.metrics.0.lock().unwrap())).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     /// Runs one invocation of 60 s and returns the answer as JSON, or the error's name.

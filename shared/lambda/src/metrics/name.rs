@@ -118,7 +118,7 @@ metrics! {
 metrics! {
     /// What is measured in milliseconds, one value for each time it happened.
     Time, "Milliseconds" {
-        /// From when a record on a retry stage was due until its handler started.
+        /// From when a record was due until its turn came: from its own time, and on a retry stage its delay later.
         Lateness,
         /// The whole exchange of a charge with the provider, until its limit at most.
         ChargeLatency,

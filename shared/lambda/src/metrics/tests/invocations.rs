@@ -158,12 +158,26 @@ async fn lateness_is_measured_on_retry_stages_from_when_a_record_was_due_until_i
         late[0].as_i64().unwrap() >= 60_000,
         "also of what fails: {late}"
     );
-    drop(
-        world
-            .invoke(MINUTE, &[("main-0", 1, 90_000, None, "ok")])
-            .await,
-    );
-    assert_eq!(world.metrics.metrics().get("Lateness"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_main_lateness_is_the_age_of_a_record_whose_time_can_be_believed() {
+    let world = World::new(Report);
+    let records = [
+        ("main-0", 1, 90_000, None, "ok"),
+        ("main-0", 2, -4_000, None, "permanent"),
+        ("main-0", 3, -6_000, None, "ok"),
+    ];
+    drop(world.invoke(MINUTE, &records).await);
+    let late = world.metrics.metrics()["Lateness"].clone();
+    let late: Vec<i64> = serde_json::from_value(late).unwrap();
+    assert!(matches!(late.as_slice(), [90_000..90_010, 0]), "{late:?}");
+
+    let world = World::of_orders(Report);
+    let records = [("orders-0", 1, 70_000, None, "ok")];
+    drop(world.invoke(MINUTE, &records).await);
+    let late = world.metrics.metrics()["Lateness"].clone();
+    assert!(late[0].as_i64().unwrap() >= 70_000, "{late}");
 }
 
 #[tokio::test(start_paused = true)]
