@@ -173,6 +173,11 @@ fn a_disagreement_is_found() {
             "knows the stages",
         ),
         (
+            "    Default: 30s,5m,1h",
+            "    Default: 30s,1h",
+            "STAGES lacks the stage of brew.payments.retry.5m",
+        ),
+        (
             "${RetryPrefix}${Stage}'",
             "${RetryPrefix}x${Stage}'",
             "knows the stages",

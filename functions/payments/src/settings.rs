@@ -1,5 +1,6 @@
 //! The settings of the payments function.
 
+use std::convert::Infallible;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 
@@ -59,6 +60,7 @@ impl Settings {
         let marker_dir = reader.or_default("MARKER_DIR", PathBuf::from("/tmp"), markers::folder);
 
         let (stages, open_for) = (stages?, open_for?);
+        refuse_unread(reader, &stages);
         let circuit = NonZeroU32::new(failures?)
             .filter(|_| !stages.retries().is_empty())
             .map(|failures| Circuit::new(failures, open_for));
@@ -78,6 +80,28 @@ impl Settings {
             batch_failures: batch_failures?,
             marker_dir: marker_dir?,
         })
+    }
+}
+
+/// Notes each retry topic that no function reads, where it is told which are read: `RETRY_PREFIX` before each name of `STAGES`.
+///
+/// What is forwarded to such a topic would lie there until retention deletes it.
+fn refuse_unread(reader: &mut SettingsReader<'_>, stages: &Stages) {
+    let text = |text: &str| Ok::<_, Infallible>(text.to_owned());
+    let prefix = reader.or_default("RETRY_PREFIX", String::new(), text);
+    let names = reader.optional("STAGES", text);
+    let (Some(prefix), Some(Some(names))) = (prefix, names) else {
+        return;
+    };
+    for stage in stages.all().filter(|stage| stage.is_retry()) {
+        let topic = stage.topic().as_str();
+        let name = topic.strip_prefix(prefix.as_str());
+        if !name.is_some_and(|name| names.split(',').any(|read| read.trim() == name)) {
+            reader.problem(
+                "STAGES",
+                format_args!("lacks the stage of {topic}, which RETRY_STAGES or DRAIN_STAGES name: nobody would read it"),
+            );
+        }
     }
 }
 
@@ -142,6 +166,40 @@ mod tests {
         assert_eq!(circuit(&[("CIRCUIT_FAILURES", "0")]), None);
         assert_eq!(circuit(&[("RETRY_STAGES", "")]), None);
         assert!(circuit(&[("CIRCUIT_FAILURES", "1"), ("CIRCUIT_OPEN", "1ms")]).is_some());
+    }
+
+    #[test]
+    fn a_retry_topic_that_no_function_reads_is_refused_where_that_is_known() {
+        let prefix = ("RETRY_PREFIX", "brew.payments.retry.");
+        for (settings, unread) in [
+            (&[prefix][..], &[][..]),
+            (&[prefix, ("STAGES", "30s,5m,1h")], &[]),
+            (&[prefix, ("STAGES", "1h, 5m ,30s,24h")], &[]),
+            (&[prefix, ("STAGES", "none"), ("RETRY_STAGES", "")], &[]),
+            (&[prefix, ("STAGES", "30s,5m")], &["retry.1h"]),
+            (
+                &[prefix, ("STAGES", "none")],
+                &["retry.30s", "retry.5m", "retry.1h"],
+            ),
+            (
+                &[prefix, ("STAGES", "30s,5m,1h"), ("DRAIN_STAGES", "a.2h=2h")],
+                &["a.2h"],
+            ),
+            (
+                &[("RETRY_STAGES", "a=1s,bb=2s"), ("STAGES", "a,b")],
+                &["bb"],
+            ),
+        ] {
+            let wrong = read(settings).err().unwrap_or_default();
+            assert_eq!(
+                wrong.matches("STAGES lacks").count(),
+                unread.len(),
+                "{settings:?}: {wrong}"
+            );
+            for topic in unread {
+                assert!(wrong.contains(topic), "{settings:?}: {wrong}");
+            }
+        }
     }
 
     #[test]

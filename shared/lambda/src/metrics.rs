@@ -15,6 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pipeline::Timestamp;
 
+use self::document::Heading;
 pub use self::measured::{Failed, Measured};
 pub use self::name::{Count, Definition, Dimension, Time, definitions};
 use crate::settings::SettingsReader;
@@ -75,7 +76,26 @@ impl Metrics {
 
     /// Writes what was measured by `now`, each line in one piece; nothing when there is nothing to tell.
     pub fn write(&self, measured: &Measured, now: Timestamp) {
-        let lines = document::lines(&self.function.0, now, measured);
+        let heading = Heading {
+            level: "INFO",
+            message: "metrics",
+        };
+        self.write_under(heading, measured, now);
+    }
+
+    /// Writes why the process ends at its start: one line, an error among the logs that is counted.
+    pub fn write_failed_start(&self, why: &str, now: Timestamp) {
+        let mut measured = Measured::default();
+        measured.count(Count::StartsFailed, 1);
+        let heading = Heading {
+            level: "ERROR",
+            message: why,
+        };
+        self.write_under(heading, &measured, now);
+    }
+
+    fn write_under(&self, heading: Heading<'_>, measured: &Measured, now: Timestamp) {
+        let lines = document::lines(&self.function.0, heading, now, measured);
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         let written = lines.iter().try_for_each(|line| {
             out.write_all(format!("{line}\n").as_bytes())

@@ -21,11 +21,21 @@ const _: () = assert!(Count::ALL.len() <= MOST_METRICS - Time::ALL.len());
 /// One line: a JSON object that says which of its members are metrics, and by which they are told apart.
 struct Document<'a> {
     now: Timestamp,
+    heading: Heading<'a>,
     sets: &'a [&'a [Dimension]],
     dimensions: Vec<(Dimension, &'a str)>,
     notes: &'a BTreeMap<&'static str, Value>,
     counts: Vec<(&'static str, u64)>,
     times: Vec<(&'static str, &'a [i64])>,
+}
+
+/// How a line reads among the logs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heading<'a> {
+    /// The level, as logs write it.
+    pub level: &'static str,
+    /// The message.
+    pub message: &'a str,
 }
 
 #[derive(serde::Serialize)]
@@ -52,11 +62,17 @@ struct Metric {
 
 /// Writes what a function measured by `now`: one line with everything that has the function as its only dimension, more where a
 /// metric has more values than a line may hold, and one for each kind of failure.
-pub(super) fn lines(function: &str, now: Timestamp, measured: &Measured) -> Vec<String> {
+pub(super) fn lines(
+    function: &str,
+    heading: Heading<'_>,
+    now: Timestamp,
+    measured: &Measured,
+) -> Vec<String> {
     let document = |sets, more: &[(Dimension, &'static str)]| {
         let function = (Dimension::Function, function);
         Document {
             now,
+            heading,
             sets,
             dimensions: [function].into_iter().chain(more.iter().copied()).collect(),
             notes: measured.notes(),
@@ -108,8 +124,8 @@ impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut members = serializer.serialize_map(None)?;
         members.serialize_entry("_aws", &self.metadata())?;
-        members.serialize_entry("level", "INFO")?;
-        members.serialize_entry("message", "metrics")?;
+        members.serialize_entry("level", self.heading.level)?;
+        members.serialize_entry("message", self.heading.message)?;
         for (dimension, value) in &self.dimensions {
             members.serialize_entry(dimension, value)?;
         }

@@ -96,6 +96,8 @@ metrics! {
         RecordsFaulted,
         /// Invocations that did nothing: the event is none of Kafka's, or the function's timeout is too short.
         InvocationsRefused,
+        /// Processes that ended at their start, since settings are wrong.
+        StartsFailed,
         /// New incidents.
         IncidentsCreated,
         /// Alerts written.

@@ -48,6 +48,14 @@ fn valid(line: &str) -> Value {
     document
 }
 
+fn lines(measured: &Measured) -> Vec<String> {
+    let heading = Heading {
+        level: "INFO",
+        message: "metrics",
+    };
+    document::lines(NAME, heading, NOW, measured)
+}
+
 fn failed(reason: &'static str, class: &'static str, code: &'static str) -> Failed {
     Failed {
         reason,
@@ -66,7 +74,7 @@ fn what_an_invocation_measured_is_a_line_that_cloudwatch_reads() {
     measured.time(Time::ChargeLatency, -1);
     measured.fail(failed("next-retry", "transient", "provider.timeout"), 1);
     measured.note("kafka.topic", "brew.payments.v1");
-    let lines = document::lines(NAME, NOW, &measured);
+    let lines = lines(&measured);
     assert_eq!(
         lines,
         [
@@ -103,7 +111,7 @@ fn a_line_has_at_most_a_hundred_values_of_a_metric_and_none_is_lost() {
             measured.time(Time::AskLatency, ms);
         }
     }
-    let lines = document::lines(NAME, NOW, &measured);
+    let lines = lines(&measured);
     assert_eq!(lines.len(), 100);
     let documents: Vec<Value> = lines.iter().map(|line| valid(line)).collect();
     let all = |name: &str| -> Vec<i64> {
@@ -132,7 +140,7 @@ fn each_kind_of_failure_has_a_line_of_its_own() {
     ] {
         measured.fail(kind, many);
     }
-    let lines = document::lines(NAME, NOW, &measured);
+    let lines = lines(&measured);
     let told: Vec<Value> = lines
         .iter()
         .map(|line| valid(line))
@@ -173,7 +181,7 @@ fn what_was_measured_in_two_places_is_added_up() {
     other.time(Time::Lateness, 2);
     other.fail(failed("failed", "transient", "provider.busy"), 1);
     measured.add(other);
-    let [line, failure] = document::lines(NAME, NOW, &measured).try_into().unwrap();
+    let [line, failure] = lines(&measured).try_into().unwrap();
     assert_eq!(valid(&line)["RecordsDone"], u64::MAX);
     assert_eq!(valid(&line)["Lateness"], json!([1, 2]));
     assert_eq!(valid(&failure)["Failures"], 1);
