@@ -34,6 +34,10 @@ async fn check(binary: &Path, wrong: &[(&str, &str)], absent: &[&str], words: &[
     };
     let line: Value = serde_json::from_str(line).unwrap();
     assert_eq!(line["level"], "ERROR");
+    // The same line is a metric, for an alarm to see.
+    let metric = &line["_aws"]["CloudWatchMetrics"][0]["Metrics"][0]["Name"];
+    assert_eq!(metric, "StartsFailed");
+    assert_eq!(line["StartsFailed"], 1);
     let message = line["message"].as_str().unwrap();
     for word in words {
         assert!(message.contains(word), "{word} is not in: {message}");
