@@ -123,9 +123,10 @@ fn named(counts: &BTreeMap<Count, u64>) -> Vec<(&'static str, u64)> {
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut members = serializer.serialize_map(None)?;
-        members.serialize_entry("_aws", &self.metadata())?;
+        // What a person reads comes first.
         members.serialize_entry("level", self.heading.level)?;
         members.serialize_entry("message", self.heading.message)?;
+        members.serialize_entry("_aws", &self.metadata())?;
         for (dimension, value) in &self.dimensions {
             members.serialize_entry(dimension, value)?;
         }
