@@ -79,16 +79,16 @@ fn what_an_invocation_measured_is_a_line_that_cloudwatch_reads() {
         lines,
         [
             concat!(
-                r#"{"_aws":{"Timestamp":1755933141855,"CloudWatchMetrics":[{"Namespace":"BrewPayments","Dimensions":[["Function"]],"#,
+                r#"{"level":"INFO","message":"metrics","_aws":{"Timestamp":1755933141855,"CloudWatchMetrics":[{"Namespace":"BrewPayments","Dimensions":[["Function"]],"#,
                 r#""Metrics":[{"Name":"RecordsDone","Unit":"Count"},{"Name":"RecordsForwarded","Unit":"Count"},"#,
-                r#"{"Name":"ChargeLatency","Unit":"Milliseconds"}]}]},"level":"INFO","message":"metrics","#,
+                r#"{"Name":"ChargeLatency","Unit":"Milliseconds"}]}]},"#,
                 r#""Function":"payments-main","kafka.topic":"brew.payments.v1","#,
                 r#""RecordsDone":2,"RecordsForwarded":1,"ChargeLatency":[120,0]}"#,
             ),
             concat!(
-                r#"{"_aws":{"Timestamp":1755933141855,"CloudWatchMetrics":[{"Namespace":"BrewPayments","#,
+                r#"{"level":"INFO","message":"metrics","_aws":{"Timestamp":1755933141855,"CloudWatchMetrics":[{"Namespace":"BrewPayments","#,
                 r#""Dimensions":[["Function","Reason"],["Function","ErrorClass","ErrorCode"]],"#,
-                r#""Metrics":[{"Name":"Failures","Unit":"Count"}]}]},"level":"INFO","message":"metrics","#,
+                r#""Metrics":[{"Name":"Failures","Unit":"Count"}]}]},"#,
                 r#""Function":"payments-main","Reason":"next-retry","ErrorClass":"transient","ErrorCode":"provider.timeout","#,
                 r#""kafka.topic":"brew.payments.v1","Failures":1}"#,
             ),
