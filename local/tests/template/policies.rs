@@ -153,7 +153,10 @@ fn replay_is_denied_to_all_but_the_operator_and_the_watch() {
     let texts = |name: &str| denial.get(name).unwrap().texts();
     assert_eq!(texts("Principal"), ["*"]);
     assert_eq!(texts("Action"), ["lambda:InvokeFunction"]);
-    assert_eq!(texts("Resource"), ["!GetAtt Replay.Arn"]);
+    assert_eq!(
+        texts("Resource"),
+        ["!GetAtt Replay.Arn", "!Sub ${Replay.Arn}:*"]
+    );
     assert_eq!(
         texts("Condition"),
         [
