@@ -166,6 +166,22 @@ fn replay_is_denied_to_all_but_the_operator_and_the_watch() {
     );
 }
 
+/// By the names of the functions it would deny nothing in a stack of a long name, which CloudFormation shortens in them.
+#[test]
+fn network_interfaces_are_denied_to_the_code_of_every_function() {
+    let policy = resource(&Tree::read(OWN), "NetworkPolicy");
+    let denials = denials(&policy);
+    let [denial] = denials.as_slice() else {
+        panic!("{denials:?}")
+    };
+    assert_eq!(
+        denial.get("Condition").unwrap().texts(),
+        [
+            "ArnLike lambda:SourceFunctionArn !Sub arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:*"
+        ]
+    );
+}
+
 /// Whoever took the watch's role could replay: only the scheduler may, for schedules of the watch's own group.
 #[test]
 fn the_watch_is_the_schedulers_alone_and_may_do_nothing_but_invoke_replay() {
