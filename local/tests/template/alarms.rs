@@ -126,6 +126,22 @@ fn the_dashboard_shows_metrics_that_there_are() {
     assert!(shown > 8, "{shown}");
 }
 
+/// CloudWatch finds a single word in any case, and so in the name of a stack that is called brew-payments, too.
+#[test]
+fn a_search_tells_functions_apart_by_more_than_a_word_of_the_stacks_name() {
+    let narrowed = Regex::new(r"\$\{AWS::StackName\} ([^']+)'").unwrap();
+    let mut found = 0;
+    for captures in narrowed.captures_iter(OWN) {
+        let words = captures[1].split(['(', ')', ' ']);
+        for word in words.filter(|word| !matches!(*word, "" | "OR")) {
+            let stage = word.strip_prefix("Payments").unwrap_or_default();
+            assert!(!stage.is_empty(), "{}", &captures[0]);
+            found += 1;
+        }
+    }
+    assert_eq!(found, 2);
+}
+
 const DAY_MS: i64 = 86_400_000;
 
 /// What the watch asks replay for, with and without permanent dead letters, as replay itself reads it.
