@@ -133,6 +133,24 @@ fn resource(tree: &Tree, id: &str) -> Tree {
         .clone()
 }
 
+/// A secret under a key of one's own is read by those alone who may decrypt with it.
+#[test]
+fn whoever_reads_a_secret_may_be_given_its_key() {
+    let mut readers = 0;
+    Tree::read(OWN).each(&mut |node| {
+        let Some(statement) = node.get("Statement") else {
+            return;
+        };
+        let texts = statement.texts();
+        let permits = |action: &str| texts.iter().any(|text| text.ends_with(action));
+        if permits("secretsmanager:GetSecretValue") {
+            readers += 1;
+            assert!(permits("kms:Decrypt"), "{texts:?}");
+        }
+    });
+    assert_eq!(readers, 4);
+}
+
 fn denials(policy: &Tree) -> Vec<Tree> {
     let mut found = Vec::new();
     policy.each(&mut |node| {
