@@ -142,6 +142,31 @@ fn a_search_tells_functions_apart_by_more_than_a_word_of_the_stacks_name() {
     assert_eq!(found, 2);
 }
 
+/// An invocation that ends with its process writes no metric; Lambda counts it. Where answers are not looked at it counts each wait as well.
+#[test]
+fn invocations_that_end_without_an_answer_raise_the_alarm_of_every_reader_in_provisioned_mode() {
+    let errors = Regex::new(
+        r"(?m)^ +- !If\n +- Provisioned\n +- \{Id: m3.*MetricName: Errors, Dimensions: \[\{Name: FunctionName, Value: (.+?)\}\]\}\}\}\n +- !Ref AWS::NoValue$",
+    )
+    .unwrap();
+    let mut seen: Vec<&str> = errors
+        .captures_iter(OWN)
+        .map(|captures| captures.get(1).unwrap().as_str())
+        .collect();
+    seen.sort_unstable();
+    assert_eq!(
+        seen,
+        [
+            "!Ref Dlq",
+            "!Ref Orders",
+            "!Ref OrdersDlq",
+            "!Ref PaymentsMain",
+            "{Ref: !Sub 'Payments${Stage}'}",
+        ]
+    );
+    assert_eq!(OWN.matches("MetricName: Errors").count(), seen.len());
+}
+
 const DAY_MS: i64 = 86_400_000;
 
 /// What the watch asks replay for, with and without permanent dead letters, as replay itself reads it.
