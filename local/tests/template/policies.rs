@@ -4,13 +4,15 @@ use crate::own::OWN;
 use crate::tree::{Kind, Tree};
 
 /// Every action that a role or a policy may have.
-const ACTIONS: [&str; 26] = [
+const ACTIONS: [&str; 28] = [
+    "ec2:AssignPrivateIpAddresses",
     "ec2:CreateNetworkInterface",
     "ec2:DeleteNetworkInterface",
     "ec2:DescribeNetworkInterfaces",
     "ec2:DescribeSecurityGroups",
     "ec2:DescribeSubnets",
     "ec2:DescribeVpcs",
+    "ec2:UnassignPrivateIpAddresses",
     "kafka-cluster:AlterGroup",
     "kafka-cluster:Connect",
     "kafka-cluster:DescribeClusterDynamicConfiguration",
