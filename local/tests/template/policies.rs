@@ -248,6 +248,11 @@ fn the_bucket_is_private_encrypted_versioned_and_read_by_tls_alone() {
     let encryption = texts("BucketEncryption").join("\n");
     assert!(encryption.contains("SSEAlgorithm aws:kms") && encryption.contains("AES256"));
     let policy = resource(&tree, "IncidentsPolicy");
+    let resources = tree.get("Resources").unwrap();
+    for stays in ["Incidents", "IncidentsPolicy"] {
+        let stays = resources.get(stays).unwrap();
+        assert_eq!(stays.get("DeletionPolicy").unwrap().text(), Some("Retain"));
+    }
     let conditions = denials(&policy);
     assert_eq!(
         conditions[0].get("Condition").unwrap().texts(),
