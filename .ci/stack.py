@@ -45,6 +45,9 @@ WHOLE = [
     "AWS::S3::Bucket",
     "AWS::SNS::Topic",
 ]
+# How many resources CloudFormation takes, and how many names in Stages the guide promises.
+MOST_RESOURCES = 500
+MOST_STAGES = 15
 
 
 def substituted_later(node):
@@ -56,11 +59,11 @@ def substituted_later(node):
     return {"Fn::Sub": node} if isinstance(node, str) and "${" in node else node
 
 
-def transformed(path):
+def transformed(path, given):
     """Returns the template that CloudFormation sees, and the value of each parameter."""
     with open(path, encoding="utf-8") as file:
         template = yaml_parse(file.read())
-    values = {name: str(it["Default"]) for name, it in template["Parameters"].items() if "Default" in it} | GIVEN
+    values = {name: str(it["Default"]) for name, it in template["Parameters"].items() if "Default" in it} | given
     here = {"AWS::Region": REGION, "AWS::AccountId": "123456789012", "AWS::Partition": "aws"}
     expanded = expand_language_extensions(template, values | here, enabled=True).expanded_template
     expanded = substituted_later(expanded)
@@ -74,10 +77,24 @@ def transformed(path):
         made = Translator({}, Parser(), boto_session=boto3.Session(region_name=REGION)).translate(expanded, values)
     except InvalidDocumentException as error:
         sys.exit(f"the SAM transform refuses the template: {error.message} {[str(it) for it in error.causes]}")
-    # Assertions of rules are CloudFormation's; moto knows none. Its mappings read queues and streams, never Kafka.
-    made.pop("Rules", None)
-    made["Resources"] = {name: it for name, it in made["Resources"].items() if it["Type"] != "AWS::Lambda::EventSourceMapping"}
     return made, values
+
+
+def for_moto(template):
+    """Leaves out what moto does not know: assertions of rules, and mappings, which read queues and streams there, never Kafka."""
+    template.pop("Rules", None)
+    resources = template["Resources"].items()
+    template["Resources"] = {name: it for name, it in resources if it["Type"] != "AWS::Lambda::EventSourceMapping"}
+
+
+def check_room():
+    """Checks that the longest ladder fits: resources count whether or not their condition holds."""
+    stages = ",".join(f"{minutes}m" for minutes in range(1, MOST_STAGES + 1))
+    template, _ = transformed("template.yaml", GIVEN | {"Stages": stages})
+    resources = len(template["Resources"])
+    if resources > MOST_RESOURCES:
+        sys.exit(f"{MOST_STAGES} stages make {resources} resources, and CloudFormation takes {MOST_RESOURCES}")
+    print(f"{MOST_STAGES} stages make {resources} resources of {MOST_RESOURCES}")
 
 
 def expect(what, found, expected):
@@ -87,7 +104,9 @@ def expect(what, found, expected):
 
 @mock_aws
 def main():
-    template, values = transformed("template.yaml")
+    check_room()
+    template, values = transformed("template.yaml", GIVEN)
+    for_moto(template)
     s3 = boto3.client("s3", REGION)
     s3.create_bucket(Bucket="packages", CreateBucketConfiguration={"LocationConstraint": REGION})
     s3.put_object(Bucket="packages", Key="function.zip", Body=b"PK\x05\x06" + bytes(18))
