@@ -64,15 +64,19 @@ fn an_alarm_on_a_metric_that_nobody_writes_is_found() {
     }
 }
 
-/// Who reads a topic can fall behind, in records and in time.
+/// Who reads a topic can fall behind, in records and in time, and be kept from it.
 #[test]
-fn every_function_that_reads_a_topic_has_alarms_on_its_lag_and_its_lateness() {
+fn every_function_that_reads_a_topic_has_alarms_on_its_lag_its_lateness_and_its_throttles() {
     let mapped =
         Regex::new(r"(?m)^ +(\S+)Mapping:\n +Type: AWS::Lambda::EventSourceMapping$").unwrap();
     let mut readers = 0;
     for captures in mapped.captures_iter(OWN) {
         let reader = &captures[1];
-        for (alarm, metric) in [("Lag", "OffsetLag"), ("Late", "Lateness")] {
+        for (alarm, metric) in [
+            ("Lag", "OffsetLag"),
+            ("Late", "Lateness"),
+            ("Throttled", "Throttles"),
+        ] {
             let begins = format!(" {reader}{alarm}:\n");
             let (_, alarm) = OWN
                 .split_once(begins.as_str())
