@@ -172,6 +172,11 @@ impl Function<'_> {
         let env =
             environment::variables(self.resolver, property(properties, "Environment"), findings);
         let timeout = findings.keep(timeout);
+        if let (Some(Some(841..)), Some(node)) = (&timeout, property(properties, "Timeout")) {
+            // Source: AWS Lambda developer guide, "Configuring Amazon MSK event sources for Lambda", the note on timeouts.
+            let what = "Lambda supports functions of at most 840 s behind a mapping of Kafka; it is emulated all the same";
+            findings.note(&node.place, what);
+        }
         let memory = findings.keep(memory);
         let concurrency = findings.keep(concurrency);
         let name = findings.keep(name);

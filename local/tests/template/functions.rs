@@ -42,6 +42,18 @@ fn a_function_says_everything_that_it_can() {
 }
 
 #[test]
+fn a_function_that_runs_for_longer_than_lambda_supports_behind_a_mapping_is_noted() {
+    let notes = |seconds: &str| {
+        let text = with_function("", &format!("      Timeout: {seconds}\n"));
+        read_well(&text, &options()).notes
+    };
+    assert_eq!(notes("840"), Vec::<String>::new());
+    let what = "Lambda supports functions of at most 840 s behind a mapping of Kafka; it is emulated all the same";
+    let note = format!("t.yaml:6: Resources.F.Properties.Timeout: {what}");
+    assert_eq!(notes("841"), [note]);
+}
+
+#[test]
 fn the_program_is_the_metadatas_before_the_codes() {
     let binary = |metadata: &str, code: &str| {
         let text = with_function("", &format!("      CodeUri: {code}\n"));

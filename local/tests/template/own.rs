@@ -19,6 +19,9 @@ const REQUIRED: [(&str, &str); 5] = [
     ("OperatorRoleArn", "arn:aws:iam::000000000000:role/operator"),
 ];
 
+/// The longest that Lambda supports a function behind a mapping of Kafka. Source: its developer guide, with-msk-configure.html.
+const MAPPED: Duration = Duration::from_mins(14);
+
 fn own(more: &[(&str, &str)]) -> Template {
     read_well(OWN, &with_parameters(&[&REQUIRED, more].concat()))
 }
@@ -71,6 +74,9 @@ fn losses(template: &Template) -> Vec<String> {
             if raises == mapping.report_batch_item_failures {
                 wrong("function and mapping disagree on how failures are told");
             }
+            if function.timeout > MAPPED {
+                wrong("the function runs for longer than its mapping waits");
+            }
             if !groups.insert(mapping.group.clone()) || mapping.group.is_none() {
                 wrong("has no group of its own");
             }
@@ -79,7 +85,7 @@ fn losses(template: &Template) -> Vec<String> {
                 if mapping.window.is_none_or(|window| window > tenth) {
                     wrong("the window is above a tenth of the delay");
                 }
-                if function.timeout != Duration::from_mins(15) {
+                if function.timeout != MAPPED {
                     wrong("it waits, and has not all the time that there is");
                 }
             }
@@ -184,7 +190,8 @@ fn a_mapping_that_could_lose_something_is_found() {
             "BATCH_FAILURES: report",
         ),
         ("    30s: {Seconds: 3}", "    30s: {Seconds: 4}"),
-        ("Timeout: 900", "Timeout: 60"),
+        ("Timeout: 840", "Timeout: 60"),
+        ("Timeout: 840", "Timeout: 900"),
         (
             "ConsumerGroupId: !Sub 'dlq.${DlqTopic}'",
             "ConsumerGroupId: !Sub 'payments.${MainTopic}'",
