@@ -4,6 +4,7 @@ Loops are unrolled by SAM CLI's own code and the SAM transform is AWS's own; onl
 """
 
 import collections
+import copy
 import json
 import logging
 import os
@@ -13,6 +14,10 @@ import warnings
 import boto3
 from moto import mock_aws
 from samcli.lib.cfn_language_extensions.sam_integration import expand_language_extensions
+from samcli.lib.package.language_extensions_packaging import (
+    generate_and_apply_artifact_mappings,
+    merge_language_extensions_s3_uris,
+)
 from samcli.yamlhelper import yaml_parse
 from samtranslator.model.exceptions import InvalidDocumentException
 from samtranslator.parser.parser import Parser
@@ -59,20 +64,27 @@ def substituted_later(node):
     return {"Fn::Sub": node} if isinstance(node, str) and "${" in node else node
 
 
+def packaged(template, values):
+    """Returns the template as `sam deploy` uploads it: loops as they are, and for each function where its code lies."""
+    expanded = expand_language_extensions(template, values, enabled=True)
+    exported = copy.deepcopy(expanded.expanded_template)
+    for resource in exported["Resources"].values():
+        if resource["Type"] == "AWS::Serverless::Function":
+            resource["Properties"]["CodeUri"] = "s3://packages/function.zip"
+    differing = expanded.dynamic_artifact_properties
+    merged = merge_language_extensions_s3_uris(expanded.original_template, exported, differing)
+    return generate_and_apply_artifact_mappings(merged, differing, exported["Resources"], os.getcwd())
+
+
 def transformed(path, given):
     """Returns the template that CloudFormation sees, and the value of each parameter."""
     with open(path, encoding="utf-8") as file:
         template = yaml_parse(file.read())
     values = {name: str(it["Default"]) for name, it in template["Parameters"].items() if "Default" in it} | given
     here = {"AWS::Region": REGION, "AWS::AccountId": "123456789012", "AWS::Partition": "aws"}
-    expanded = expand_language_extensions(template, values | here, enabled=True).expanded_template
+    expanded = expand_language_extensions(packaged(template, values | here), values | here, enabled=True).expanded_template
     expanded = substituted_later(expanded)
     expanded["Transform"] = "AWS::Serverless-2016-10-31"
-    for resource in expanded["Resources"].values():
-        if resource["Type"] == "AWS::Serverless::Function":
-            # What `sam package` writes there.
-            resource["Properties"]["CodeUri"] = "s3://packages/function.zip"
-    expanded.get("Globals", {}).get("Function", {}).pop("CodeUri", None)
     try:
         made = Translator({}, Parser(), boto_session=boto3.Session(region_name=REGION)).translate(expanded, values)
     except InvalidDocumentException as error:
