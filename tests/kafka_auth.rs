@@ -35,24 +35,8 @@ fn rule(asked: &Asked) -> Ruling {
     }
 }
 
-/// Returns the variables that let a function in by a listener.
-fn way_in(secured: &Secured, way: Way, secrets: &Secrets) -> Vec<(&'static str, String)> {
-    let mut env = vec![("KAFKA_BROKERS", secured.address(way))];
-    env.extend(match way {
-        Way::Plain => vec![],
-        Way::Tls => vec![("KAFKA_AUTH", "tls".to_owned()), ("KAFKA_CA", secured.ca())],
-        Way::Scram => vec![
-            ("KAFKA_AUTH", "scram".to_owned()),
-            ("KAFKA_CA", secured.ca()),
-            ("KAFKA_SECRET_ARN", ARN.to_owned()),
-            ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets.url()),
-        ],
-        Way::Iam => vec![("KAFKA_AUTH", "iam".to_owned()), ("KAFKA_CA", secured.ca())],
-    });
-    env
-}
-
-fn borrowed<'a>(env: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
+/// Borrows variables as a world takes them.
+pub(crate) fn borrowed<'a>(env: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
     env.iter().map(|(name, value)| (*name, &**value)).collect()
 }
 
@@ -86,7 +70,7 @@ async fn check_asked_at_once(secured: &Secured) {
 }
 
 async fn check_way_in(secured: &Secured, way: Way, gateway: &Gateway, secrets: &Secrets) {
-    let env = way_in(secured, way, secrets);
+    let env = secured.way_in(way, secrets);
     let env = borrowed(&env);
     let ladder = Ladder::with_delays(&["1h"]);
     let world = World::new(secured.cluster(), ladder, &gateway.url()).await;
@@ -336,7 +320,7 @@ async fn a_record_is_handed_back_while_the_password_is_wrong_and_forwarded_once_
     };
     let gateway = Gateway::start(rule).await;
     let secrets = Secrets::with(ALICE.0, "0ld-s3cret").await;
-    let env = way_in(&secured, Way::Scram, &secrets);
+    let env = secured.way_in(Way::Scram, &secrets);
     let world = World::new(
         secured.cluster(),
         Ladder::with_delays(&["1h"]),

@@ -12,6 +12,8 @@ mod away;
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+mod check_auth;
+#[cfg(test)]
 mod check_faults;
 #[cfg(test)]
 mod compose;

@@ -48,8 +48,12 @@ impl Secrets {
 
     /// Puts another user and password into the secret.
     pub(crate) fn change(&self, user: &str, password: &str) {
-        let secret = json!({"username": user, "password": password}).to_string();
-        self.shelf.lock().unwrap().secret = Some(secret);
+        self.put(&json!({"username": user, "password": password}).to_string());
+    }
+
+    /// Puts any text into the secret.
+    pub(crate) fn put(&self, text: &str) {
+        self.shelf.lock().unwrap().secret = Some(text.to_owned());
     }
 
     pub(crate) fn url(&self) -> String {

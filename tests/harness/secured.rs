@@ -11,6 +11,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 
 use super::cluster::Cluster;
+use super::secrets::{ARN, Secrets};
 
 /// A user that may do everything.
 pub(crate) const ALICE: (&str, &str) = ("alice", "alices-s3cret");
@@ -119,6 +120,23 @@ impl Secured {
     /// Returns the file with an authority that has signed nothing.
     pub(crate) fn other_ca(&self) -> String {
         self.file("other-ca.pem")
+    }
+
+    /// Returns the variables that let a function in by a listener.
+    pub(crate) fn way_in(&self, way: Way, secrets: &Secrets) -> Vec<(&'static str, String)> {
+        let mut env = vec![("KAFKA_BROKERS", self.address(way))];
+        env.extend(match way {
+            Way::Plain => vec![],
+            Way::Tls => vec![("KAFKA_AUTH", "tls".to_owned()), ("KAFKA_CA", self.ca())],
+            Way::Scram => vec![
+                ("KAFKA_AUTH", "scram".to_owned()),
+                ("KAFKA_CA", self.ca()),
+                ("KAFKA_SECRET_ARN", ARN.to_owned()),
+                ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets.url()),
+            ],
+            Way::Iam => vec![("KAFKA_AUTH", "iam".to_owned()), ("KAFKA_CA", self.ca())],
+        });
+        env
     }
 
     /// Allows a user these operations on a topic, and nothing else.

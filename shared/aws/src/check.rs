@@ -107,10 +107,14 @@ impl Secret {
 
     /// Reads its value for a check.
     pub async fn reach(&self) -> Result<Arc<str>, Unreached> {
+        let text = self.reach_whole().await?;
+        value_in(&text, self.field()).map_err(|why| Unreached::new(Why::Wrong, &why))
+    }
+
+    /// Reads all its text for a check.
+    pub async fn reach_whole(&self) -> Result<String, Unreached> {
         let read = Box::pin(self.ask()).await;
         let text = read.map_err(|error| fault::unreached("GetSecretValue", &error))?;
-        let wrong = |why: &str| Unreached::new(Why::Wrong, why);
-        let text = text.ok_or_else(|| wrong("it is binary"))?;
-        value_in(&text, self.field()).map_err(|why| wrong(&why))
+        text.ok_or_else(|| Unreached::new(Why::Wrong, "it is binary"))
     }
 }

@@ -49,26 +49,21 @@ impl Connection {
 /// Tells of the login's secret where there is one, of the brokers, and of each topic, in this order, within a limit.
 async fn reach(connection: Connection, topics: Vec<Topic>, limit: Duration) -> Vec<Reached> {
     let began = Instant::now();
-    // The SDK's futures are nested deeply; boxed, they count as one level.
-    let credentials = Box::pin(connection.credentials(SystemClock.now()));
-    let credentials = match tokio::time::timeout(limit, credentials).await {
-        Ok(read) => read.map_err(|fault| Unreached::new(Why::Unauthorized, &fault.to_string())),
-        Err(_) => Err(late(&connection, limit)),
-    };
     let mut told = Vec::new();
-    match &connection.auth {
+    let credentials = match &connection.auth {
         Auth::Scram(scram) => {
-            let came = credentials.as_ref().map(|_| Found::default());
-            let came = came.map_err(Clone::clone);
-            told.push(Reached::new(
-                Thing::Secret,
-                scram.arn(),
-                began.elapsed(),
-                came,
-            ));
+            let mut login = None;
+            let read = async {
+                login = Some(scram.reach().await?);
+                Ok(Found::default())
+            };
+            let target = scram.arn().to_owned();
+            told.push(Reached::within(limit, Thing::Secret, target, read).await);
+            let text = "not connected to, since the login cannot be read";
+            login.ok_or_else(|| Unreached::new(Why::Unauthorized, text))
         }
-        Auth::None | Auth::Tls(_) | Auth::Iam(_) => {}
-    }
+        Auth::None | Auth::Tls(_) | Auth::Iam(_) => held(&connection, limit).await,
+    };
     let left = limit.saturating_sub(began.elapsed());
     let lines = match credentials {
         Ok(credentials) => ask(&connection, &credentials, &topics, left).await,
@@ -87,6 +82,16 @@ async fn reach(connection: Connection, topics: Vec<Topic>, limit: Duration) -> V
         lines.map(|((thing, target), (took, came))| Reached::new(thing, target, took, came)),
     );
     told
+}
+
+/// Returns what the function itself makes itself known with.
+async fn held(connection: &Connection, limit: Duration) -> Result<Credentials, Unreached> {
+    // The SDK's futures are nested deeply; boxed, they count as one level.
+    let credentials = Box::pin(connection.credentials(SystemClock.now()));
+    match tokio::time::timeout(limit, credentials).await {
+        Ok(read) => read.map_err(|fault| Unreached::new(Why::Unauthorized, &fault.to_string())),
+        Err(_) => Err(late(connection, limit)),
+    }
 }
 
 fn late(connection: &Connection, limit: Duration) -> Unreached {

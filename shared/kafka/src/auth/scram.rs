@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use aws::Secret;
+use lambda::check::{Unreached, Why};
 use serde_json::{Map, Value};
 
-use super::CredentialsFault;
 use super::kept::Kept;
 use super::trust::Trust;
+use super::{Credentials, CredentialsFault};
 
 /// SCRAM-SHA-512 with the user and the password of a secret, which is read at first need and again after they were refused.
 #[derive(Debug)]
@@ -50,6 +51,13 @@ impl Scram {
 
     pub(super) const fn trust(&self) -> &Trust {
         &self.trust
+    }
+
+    /// Reads the login for a check: anew, within a check's time, and not to be kept.
+    pub(crate) async fn reach(&self) -> Result<Credentials, Unreached> {
+        let text = Box::pin(self.secret.checking().reach_whole()).await?;
+        let login = Login::in_secret(&text).map_err(|why| Unreached::new(Why::Wrong, &why))?;
+        Ok(Credentials::Login(Arc::new(Reading { login, number: 0 })))
     }
 
     /// Returns the login as it was read last, or reads it.
