@@ -10,11 +10,12 @@ use crate::harness::cluster::Cluster;
 use crate::harness::ladder::Ladder;
 use crate::harness::secrets::{ARN, Secrets};
 use crate::harness::secured::{ALICE, Secured, Way};
+use crate::harness::severed::Severed;
 use crate::harness::world::World;
 use crate::kafka_auth::borrowed;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_reads_the_login_of_brokers_anew() {
+async fn a_check_reads_the_login_anew_and_takes_a_cut_connection_for_no_refusal() {
     let Some(secured) = Secured::start().await else {
         return;
     };
@@ -22,7 +23,7 @@ async fn a_check_reads_the_login_of_brokers_anew() {
     let secrets = Secrets::with(ALICE.0, "0ld-s3cret").await;
     let ladder = Ladder::with_delays(&[]);
     let world = World::new(secured.cluster(), ladder, &gateway.url()).await;
-    let env = secured.way_in(Way::Scram, &secrets);
+    let mut env = secured.way_in(Way::Scram, &secrets);
     let brokers = secured.address(Way::Scram);
     let payments = Checked::start(&binaries::payments(), world.env(&borrowed(&env))).await;
     for why in ["unauthorized", "ok"] {
@@ -33,6 +34,16 @@ async fn a_check_reads_the_login_of_brokers_anew() {
         // The process is the same, and has produced nothing that could be refused.
         secrets.change(ALICE.0, ALICE.1);
     }
+
+    let severed = Severed::before(&brokers).await;
+    severed.address().clone_into(&mut env[0].1);
+    let payments = Checked::start(&binaries::payments(), world.env(&borrowed(&env))).await;
+    let answer = payments.check().await;
+    let expected = format!("kafka {} unreachable", severed.address());
+    assert_eq!(lines(&answer)[1], expected, "{answer}");
+    let text = error(&answer, severed.address());
+    let cut = text.contains("SaslAuthenticateRequest failed") && !text.contains("no such user");
+    assert!(cut, "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

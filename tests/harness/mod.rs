@@ -13,6 +13,7 @@ pub(crate) mod orders;
 pub(crate) mod payment;
 pub(crate) mod secrets;
 pub(crate) mod secured;
+pub(crate) mod severed;
 pub(crate) mod store;
 pub(crate) mod world;
 

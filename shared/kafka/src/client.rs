@@ -68,6 +68,11 @@ impl Trouble {
         obstacle.filter(|obstacle| obstacle.is_certain())
     }
 
+    /// Tells whether it is known what stands in the way, be it a guess.
+    pub(crate) fn is_explained(&self) -> bool {
+        self.lock().as_ref().is_some_and(|(_, said)| said.is_some())
+    }
+
     /// Tells whether what the client makes itself known with is refused.
     pub(crate) fn is_refused(&self) -> bool {
         *self.refused.borrow()

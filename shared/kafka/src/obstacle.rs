@@ -7,7 +7,7 @@ use crate::auth::Mode;
 /// Something that stands between a client and its brokers, and goes away only when someone changes a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// The broker's certificate is signed by nobody whom we trust, or names another host.
+    /// The broker's certificate is signed by nobody whom we trust, is not valid now, or names another host.
     Certificate,
     /// We speak TLS, and the listener does not.
     PlainListener,
@@ -38,11 +38,14 @@ impl Obstacle {
         } else if say("mechanism handshake failed")
             || say("might require SASL authentication")
             || say("SASL Handshake not supported")
+            || is_asked_for_a_certificate(words)
             || is_shown_the_door(words)
         {
             Some(Self::Mechanism)
         } else if say("Failed to acquire SASL OAUTHBEARER token") {
             Some(Self::NoToken)
+        } else if is_broken_off(words) {
+            None
         } else if say("SASL authentication error") || say("SASL") && say("check client") {
             Some(Self::Credentials)
         } else {
@@ -90,7 +93,7 @@ impl Obstacle {
     pub(crate) const fn advice(self, mode: Mode) -> &'static str {
         match (self, mode) {
             (Self::Certificate, _) => {
-                "the broker's certificate is signed by no authority of KAFKA_CA (when it is not set: of the system), or does not name the host in KAFKA_BROKERS"
+                "the broker's certificate is signed by no authority of KAFKA_CA (when it is not set: of the system), has expired or is not valid yet, or does not name the host in KAFKA_BROKERS"
             }
             (Self::PlainListener, _) => {
                 "the broker seems to speak no TLS on this port: look at the port in KAFKA_BROKERS and at KAFKA_AUTH"
@@ -134,6 +137,19 @@ fn is_cut_off_at_the_first_question(words: &str) -> bool {
     !words.contains("ssl://")
         && words.contains("Disconnected")
         && words.contains("in state APIVERSION_QUERY")
+}
+
+/// Tells whether a listener has asked for a certificate of ours, and we have none to show.
+fn is_asked_for_a_certificate(words: &str) -> bool {
+    // The first is what older versions of Java say.
+    ["alert bad certificate", "alert certificate required"]
+        .iter()
+        .any(|alert| words.contains(alert))
+}
+
+/// Tells whether the broker went away, or said nothing, while we made ourselves known: it has refused nobody.
+fn is_broken_off(words: &str) -> bool {
+    words.contains("SaslAuthenticateRequest failed: Local:")
 }
 
 /// Tells whether a connection on which we did not make ourselves known was closed as soon as it stood.
@@ -187,6 +203,24 @@ mod tests {
             "sasl_ssl://b:9096/bootstrap: SASL authentication error: Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-SHA-512 (after 60ms in state AUTH_REQ)",
             Some(Obstacle::Credentials),
         );
+        for broken_off in [
+            "Local: Broker transport failure (after 0ms in state DOWN)",
+            "Local: Timed out (after 4013ms in state AUTH_REQ)",
+        ] {
+            let told = format!(
+                "sasl_ssl://b:9096/bootstrap: SASL authentication error: SaslAuthenticateRequest failed: {broken_off}"
+            );
+            check(&told, None);
+        }
+        for alert in [
+            "0A000412:SSL routines::ssl/tls alert bad certificate: SSL alert number 42",
+            "0A00045C:SSL routines::tlsv13 alert certificate required: SSL alert number 116",
+        ] {
+            let told = format!(
+                "ssl://b:9094/bootstrap: Receive failed: error:{alert} (after 1ms in state APIVERSION_QUERY)"
+            );
+            check(&told, Some(Obstacle::Mechanism));
+        }
         check(
             "sasl_ssl://b:9098/bootstrap: SASL SCRAM-SHA-512 mechanism handshake failed: Broker: Unsupported SASL mechanism: broker's supported mechanisms: OAUTHBEARER (after 301ms in state AUTH_HANDSHAKE)",
             Some(Obstacle::Mechanism),

@@ -203,9 +203,20 @@ impl Asking {
                 continue;
             };
             let why = error.rdkafka_error_code().and_then(why);
+            let why = why.map(|why| self.believed(why));
             if why.is_some() && matches!(heard, None | Some(Why::Unreachable)) {
                 *heard = why;
             }
+        }
+    }
+
+    /// Returns what is to be believed of a reason: librdkafka calls us unauthorized too when a broker goes away while we make
+    /// ourselves known.
+    fn believed(&self, why: Why) -> Why {
+        if why == Why::Unauthorized && !self.context.trouble.is_explained() {
+            Why::Unreachable
+        } else {
+            why
         }
     }
 
