@@ -88,3 +88,24 @@ async fn what_is_wrong_with_the_secret_of_a_login_is_told_apart() {
     let silent = format!("http://{}", listener.local_addr().unwrap());
     check(&silent, "timeout", "GetSecretValue: no answer in time").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_that_never_come_are_named_in_time() {
+    let gateway = gateway().await;
+    let ladder = Ladder::with_delays(&[]);
+    let world = World::new(Cluster::embedded(), ladder, &gateway.url()).await;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let silent = format!("http://{}/credentials", listener.local_addr().unwrap());
+    let env = [
+        ("KAFKA_AUTH", "iam"),
+        ("AWS_ACCESS_KEY_ID", ""),
+        ("AWS_SECRET_ACCESS_KEY", ""),
+        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", &silent),
+    ];
+    let payments = Checked::start(&binaries::payments(), world.env(&env)).await;
+    let answer = payments.check().await;
+    let brokers = world.cluster.address();
+    assert_eq!(lines(&answer)[0], format!("kafka {brokers} unauthorized"));
+    let text = error(&answer, brokers);
+    assert!(text.contains("no answer within 2.5s"), "{text}");
+}

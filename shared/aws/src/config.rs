@@ -23,7 +23,7 @@ use tokio::sync::OnceCell;
 /// How often a call is tried.
 const TRIES: u32 = 3;
 /// How long credentials may take to be found: where there are none, the SDK would ask the machine's metadata service again and again.
-const IDENTITY: Duration = Duration::from_millis(2_500);
+pub(crate) const IDENTITY: Duration = Duration::from_millis(2_500);
 /// The region that requests to an endpoint of one's own are signed for when none is set.
 const REGION_OF_ENDPOINTS: &str = "us-east-1";
 

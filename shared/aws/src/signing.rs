@@ -13,7 +13,7 @@ use aws_sigv4::sign::v4;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use pipeline::Timestamp;
 
-use crate::config::Sdk;
+use crate::config::{IDENTITY, Sdk};
 
 /// What a signed URL writes with `%`: all but RFC 3986's unreserved characters.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -136,9 +136,9 @@ impl Sdk {
             .await
             .credentials_provider()
             .ok_or_else(nobody)?;
-        let credentials = provider
-            .provide_credentials()
+        let credentials = tokio::time::timeout(IDENTITY, provider.provide_credentials())
             .await
+            .map_err(|_| SigningError::NoCredentials(format!("no answer within {IDENTITY:?}")))?
             .map_err(|error| SigningError::NoCredentials(crate::config::root_of(&error)))?;
         let end = credentials.expiry().and_then(timestamp);
         let identity = credentials.into();
