@@ -133,4 +133,7 @@ async fn a_wait_that_fails_its_invocation_is_no_fault_in_the_metrics() {
     let lines = lines(&world);
     assert_counts(&lines, &[("RecordsWaiting", 1)]);
     assert_eq!(lines[0]["hand_backs"]["not-due"], 1);
+    let logs = world.lines.logs("payments");
+    let told = logs.iter().find(|line| line["reason"] == "not-due");
+    assert_eq!(told.unwrap()["level"], "INFO", "nobody has to act on it");
 }

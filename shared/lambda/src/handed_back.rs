@@ -3,7 +3,7 @@
 use crate::event::Entry;
 use crate::outcome::{Cause, Outcome};
 
-/// Logs a record that is handed back: as an error where only a person can help.
+/// Logs a record that is handed back: as an error where only a person can help, and as no more than information where it waits its turn.
 pub(crate) fn log_hand_back(entry: &Entry, outcome: &Outcome) {
     let Outcome::HandBack(cause) = outcome else {
         return;
@@ -32,7 +32,15 @@ pub(crate) fn log_hand_back(entry: &Entry, outcome: &Outcome) {
             error.code = failed.failure.code.as_str(),
             "handed back: {cause}"
         ),
-        Cause::Fault(_, _) | Cause::NotDue | Cause::NoTime | Cause::KeyBefore => tracing::warn!(
+        Cause::Fault(_, _) => tracing::warn!(
+            kafka.topic = topic,
+            kafka.partition = partition,
+            kafka.offset = offset,
+            decision = "hand-back",
+            reason = cause.as_str(),
+            "handed back: {cause}"
+        ),
+        Cause::NotDue | Cause::NoTime | Cause::KeyBefore => tracing::info!(
             kafka.topic = topic,
             kafka.partition = partition,
             kafka.offset = offset,

@@ -81,7 +81,7 @@ fn a_record_that_moved_tells_why_and_where() {
 #[test]
 fn what_was_handed_back_or_is_wrong_is_shown_and_routine_is_not() {
     check_log(
-        r#"{"level":"WARN","message":"handed back: it is not due yet","kafka.topic":"x.brew.payments.retry.30s","kafka.partition":0,"kafka.offset":2,"decision":"hand-back","reason":"not-due"}"#,
+        r#"{"level":"INFO","message":"handed back: it is not due yet","kafka.topic":"x.brew.payments.retry.30s","kafka.partition":0,"kafka.offset":2,"decision":"hand-back","reason":"not-due"}"#,
         Some("BACK|0/2|-|retry.30s|handed back: it is not due yet"),
     );
     check_log(
