@@ -52,11 +52,12 @@ impl Plan {
             notes: template.notes,
             problems: Vec::new(),
         };
-        let functions = template
+        let functions: Vec<PlannedFunction> = template
             .functions
             .into_iter()
             .filter_map(|function| planning.function(function, &is_package))
             .collect();
+        planning.problems.extend(shared_groups(&functions));
         let Planning {
             mut notes,
             problems,
@@ -142,6 +143,23 @@ impl Plan {
             format!("what runs at the endpoint has an environment of its own: set {set} there for {there}")
         })
     }
+}
+
+/// Names the mappings that would read in the group of another one, and so share its records with it.
+///
+/// Source: AWS Lambda API reference, `AmazonManagedKafkaEventSourceConfig`: a group "must be unique among all your Kafka event sources".
+fn shared_groups(functions: &[PlannedFunction]) -> Vec<String> {
+    let mut readers = BTreeMap::new();
+    let mappings = functions.iter().flat_map(|function| &function.mappings);
+    mappings
+        .filter_map(|mapping| {
+            let MappingSettings { name, group, .. } = mapping;
+            let first: &str = readers.insert((&mapping.brokers, group), name.as_str())?;
+            Some(format!(
+                "{name} and {first} have the same consumer group, {group}, which Lambda refuses: each would get a part of the records; give one of them another ConsumerGroupId"
+            ))
+        })
+        .collect()
 }
 
 /// Names the functions of `--function` that the template does not have.

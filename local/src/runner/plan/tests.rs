@@ -258,16 +258,49 @@ fn what_the_template_leaves_unsaid_is_as_on_aws_and_the_group_is_of_program_and_
 }
 
 #[test]
+fn two_mappings_of_one_group_are_refused_since_each_would_get_a_part_of_the_records() {
+    let grouped = |id: &str, group: &str, topic: &str| TemplateFunction {
+        mappings: vec![TemplateMapping {
+            group: Some(group.to_owned()),
+            ..mapping(topic)
+        }],
+        ..with_binary(id, "payments")
+    };
+    let options = RunOptions::default();
+    let refused = |functions: &[TemplateFunction], group: &str| {
+        let words = ["Other.Records and Main.Records", group, "ConsumerGroupId"];
+        check_refused(functions, &options, &words);
+    };
+    refused(
+        &[grouped("Main", "g", "t"), grouped("Other", "g", "u")],
+        " g,",
+    );
+    // Neither says its group, and both run the same program.
+    refused(
+        &[
+            with_binary("Main", "payments"),
+            with_binary("Other", "payments"),
+        ],
+        " payments.t,",
+    );
+    let apart = [grouped("Main", "g", "t"), grouped("Other", "h", "t")];
+    assert_eq!(plan(&apart, &options).unwrap().functions.len(), 2);
+}
+
+#[test]
 fn there_are_sandboxes_for_all_that_pollers_invoke_unless_they_are_reserved() {
     let check = |reserved: Option<u32>, pollers: &[Option<usize>], expected: usize| {
-        let pollers = pollers.iter().map(|minimum| TemplateMapping {
-            pollers: minimum.map(|minimum| ProvisionedPollers {
-                minimum: NonZeroUsize::new(minimum).unwrap(),
-                maximum: NonZeroUsize::new(200).unwrap(),
-                group: None,
-            }),
-            ..mapping("t")
-        });
+        let pollers = pollers
+            .iter()
+            .zip(["t", "u"])
+            .map(|(minimum, topic)| TemplateMapping {
+                pollers: minimum.map(|minimum| ProvisionedPollers {
+                    minimum: NonZeroUsize::new(minimum).unwrap(),
+                    maximum: NonZeroUsize::new(200).unwrap(),
+                    group: None,
+                }),
+                ..mapping(topic)
+            });
         let function = TemplateFunction {
             reserved_concurrency: reserved,
             mappings: pollers.collect(),
