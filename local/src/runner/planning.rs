@@ -15,6 +15,11 @@ use crate::template::{TemplateFunction, TemplateMapping, TemplateSource};
 /// How many sandboxes a mapping in standard mode may need: one for each partition, of which there may be many.
 const STANDARD: usize = 64;
 
+/// How many sandboxes a function has at most, however many are reserved: as many invocations as Lambda lets an account run at once.
+///
+/// Source: AWS Lambda developer guide, "Lambda quotas": concurrent executions, 1,000 unless raised.
+const MOST: usize = 1000;
+
 /// Decides how functions run, and gathers what is wrong and what is worth a loud word.
 pub(super) struct Planning<'a> {
     pub(super) options: &'a RunOptions,
@@ -167,5 +172,6 @@ fn sandboxes(function: &TemplateFunction) -> NonZeroUsize {
         };
         function.mappings.iter().map(of).sum()
     };
-    NonZeroUsize::new(reserved.unwrap_or_else(needed)).unwrap_or(NonZeroUsize::MIN)
+    let wanted = reserved.unwrap_or_else(needed).min(MOST);
+    NonZeroUsize::new(wanted).unwrap_or(NonZeroUsize::MIN)
 }

@@ -313,6 +313,7 @@ fn there_are_sandboxes_for_all_that_pollers_invoke_unless_they_are_reserved() {
     check(None, &[Some(3), Some(1)], 20);
     check(None, &[None], 64);
     check(Some(2), &[Some(3)], 2);
+    check(Some(u32::MAX), &[Some(3)], 1_000);
 }
 
 #[test]
