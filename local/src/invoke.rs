@@ -56,3 +56,17 @@ pub enum Fault {
     #[error("the endpoint cannot be reached: {0}")]
     Unreachable(String),
 }
+
+impl Fault {
+    /// Tells whether the function itself failed; else it was not reached, or nobody knows.
+    pub const fn is_of_function(&self) -> bool {
+        match self {
+            Self::Error { .. }
+            | Self::Crashed(_)
+            | Self::TimedOut(_)
+            | Self::AnswerTooLarge
+            | Self::Init(_) => true,
+            Self::Endpoint(_) | Self::Throttled(_) | Self::Unreachable(_) => false,
+        }
+    }
+}

@@ -50,7 +50,8 @@ use crate::template::Template;
 ///
 /// An endpoint is asked as Lambda's Invoke API, by FunctionName where the template has one, else by the program's name, else by the
 /// logical ID; `cargo lambda watch` is one. What runs there has an environment of its own, and 16 minutes for an invocation: `watch` compiles
-/// at the first one, and never answers one whose process has died.
+/// at the first one, and never answers one whose process has died. What did not reach a function, since nobody answers there or the
+/// answer is a refusal, is sent again whole, and counts as no retry.
 ///
 /// At a terminal there is a live line for each mapping: topic, lag, records in flight, records handed back and when they come again.
 /// A record that is delivered for the fifth time is told as a poison record; on a retry stage only deliveries after its delay count.

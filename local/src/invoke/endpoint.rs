@@ -129,17 +129,15 @@ impl Invoke for Endpoint {
 
 /// Says what broke the exchange: the innermost cause, which tells what really happened.
 fn unreachable(error: reqwest::Error) -> Fault {
-    let connecting = error.is_connect();
-    let address = error.url().map(ToString::to_string).unwrap_or_default();
+    let what = match error.url() {
+        Some(address) if error.is_connect() => format!("nothing answers on {address}"),
+        Some(address) => format!("the connection broke to {address}"),
+        None => "the connection broke during the answer".to_owned(),
+    };
     let error = error.without_url();
     let mut root: &dyn std::error::Error = &error;
     while let Some(source) = root.source() {
         root = source;
     }
-    let what = if connecting {
-        "nothing answers on"
-    } else {
-        "the connection broke to"
-    };
-    Fault::Unreachable(format!("{what} {address}: {root}"))
+    Fault::Unreachable(format!("{what}: {root}"))
 }

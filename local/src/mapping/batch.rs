@@ -46,6 +46,8 @@ pub(super) enum Resolution {
     NotDone(BTreeSet<Place>),
     /// There is no answer that makes sense.
     Failed,
+    /// The function was not reached.
+    NotInvoked,
 }
 
 /// What becomes of a batch.

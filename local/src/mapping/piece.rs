@@ -59,6 +59,8 @@ impl Piece {
         let places = match resolution {
             Resolution::AllDone => return Left::default(),
             Resolution::Failed => return self.left_whole(rules),
+            // Neither a function's error nor a try.
+            Resolution::NotInvoked => return Left::again([self]),
             Resolution::NotDone(places) => places,
         };
         let listed = |record: &&Arc<EventRecord>| places.contains(&place(record));

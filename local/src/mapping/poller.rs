@@ -261,7 +261,14 @@ impl<F: Invoke> Poller<F> {
     fn judge(&self, outcome: Outcome, batch: &Batch) -> (Resolution, BatchVerdict) {
         let body = match outcome {
             Outcome::Answered(body) => body,
-            Outcome::Failed(fault) => return (Resolution::Failed, BatchVerdict::Failed(fault)),
+            Outcome::Failed(fault) => {
+                let resolution = if fault.is_of_function() {
+                    Resolution::Failed
+                } else {
+                    Resolution::NotInvoked
+                };
+                return (resolution, BatchVerdict::Failed(fault));
+            }
         };
         match self.settings.answers {
             Answers::Ignored => (Resolution::AllDone, BatchVerdict::AllDone),

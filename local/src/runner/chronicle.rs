@@ -12,6 +12,7 @@ use super::invocation::{Ended, InvocationLine, Of, Open, OutcomeWord};
 use super::plan::Plan;
 use super::poison::{PoisonWatch, poisonous};
 use super::words::{discarded, reads, summary};
+use crate::invoke::Fault;
 use crate::mapping::{Answers, BatchVerdict, Progress, Report};
 
 /// Follows the mappings and tells of what they do.
@@ -137,6 +138,10 @@ impl Chronicle {
                     committed: BTreeMap::new(),
                 };
                 if let Some(open) = self.open.get_mut(&(Arc::clone(mapping), *invocation)) {
+                    if !has_reached(verdict) {
+                        let parts = open.parts().iter();
+                        parts.for_each(|part| self.poison.not_reached(mapping, part));
+                    }
                     open.end(ended);
                 }
                 let mut told = self.over(mapping);
@@ -225,6 +230,15 @@ impl Chronicle {
         };
         let lines = over.into_iter().filter_map(line);
         lines.map(|line| Told::Invocation(Box::new(line))).collect()
+    }
+}
+
+/// Tells whether the function got the event.
+fn has_reached(verdict: &BatchVerdict) -> bool {
+    match verdict {
+        BatchVerdict::Failed(Fault::Init(_)) => false,
+        BatchVerdict::Failed(fault) => fault.is_of_function(),
+        BatchVerdict::AllDone | BatchVerdict::HandedBack(_) | BatchVerdict::Malformed(_) => true,
     }
 }
 

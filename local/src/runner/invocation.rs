@@ -111,6 +111,10 @@ impl Open {
         Self { parts, ended: None }
     }
 
+    pub(super) fn parts(&self) -> &[Portion] {
+        &self.parts
+    }
+
     pub(super) fn end(&mut self, ended: Ended) {
         self.ended = Some(ended);
     }

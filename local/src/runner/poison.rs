@@ -23,7 +23,7 @@ pub(crate) struct PoisonWatch {
 struct Head {
     offset: Offset,
     since: Instant,
-    /// Deliveries before the record's delay was over: a stage hands back what is not due.
+    /// Deliveries that say nothing of the record: before its delay was over, or without reaching the function.
     early: u32,
     told: bool,
 }
@@ -57,6 +57,14 @@ impl PoisonWatch {
         let tell = poisonous && !head.told;
         head.told |= poisonous;
         tell
+    }
+
+    /// Takes in that the function did not get what was delivered.
+    pub(crate) fn not_reached(&mut self, mapping: &Arc<str>, part: &Portion) {
+        let head = self.heads.get_mut(&(Arc::clone(mapping), part.partition));
+        if let Some(head) = head.filter(|head| head.offset == part.first) {
+            head.early = part.delivery;
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use local::http::HttpServer;
 use local::invoke::endpoint::Endpoint;
 use local::invoke::{Fault, Invoke as _, Outcome};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::bench::{Bench, REPORTS, Scripted, program};
 
@@ -128,6 +129,18 @@ async fn an_endpoint_that_is_away_or_says_nothing_is_told_from_one_that_refuses(
     );
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
+    let breaks_off = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        assert_ne!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
+        let half = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{";
+        stream.write_all(half).await.unwrap();
+    };
+    let endpoint = Endpoint::new(&url.parse().unwrap(), "f").unwrap();
+    let (outcome, ()) = tokio::join!(endpoint.invoke(Bytes::new()), breaks_off);
+    let Outcome::Failed(Fault::Unreachable(text)) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert!(text.contains("broke during the answer:"), "{text}");
     let limit = Duration::from_millis(300);
     let silent = Endpoint::new(&url.parse().unwrap(), "f")
         .unwrap()
@@ -188,5 +201,37 @@ async fn functions_without_a_command_are_invoked_at_the_endpoint_until_they_are_
         .filter(|line| line["function"] == "Other")
         .collect();
     assert_eq!((other.len(), &other[0]["answer"]), (1, &json!({})));
+    assert_eq!(bench.committed("Main", "orders"), Some(2));
+}
+
+#[tokio::test]
+async fn what_did_not_reach_the_function_is_sent_again_whole_however_few_retries_there_are() {
+    let strict = format!(
+        "{REPORTS}
+            BisectBatchOnFunctionError: true
+            MaximumRetryAttempts: 0"
+    );
+    let function = Scripted {
+        event: &strict,
+        ..scripted("Main", "orders")
+    };
+    let bench = Bench::new(1, &[function]);
+    bench.fill("orders", 2).await;
+    let refused = (404, &[][..], MISSING.to_owned());
+    let mut answers = vec![refused; 6];
+    answers.push((200, &[], DONE.to_owned()));
+    let (server, watch) = Watch::start(&answers).await;
+    let url = server.url();
+    let words = ["--invoke", &url, "--json", "--until-idle", "2s"];
+    let ended = bench.start(&words).ended().await;
+    ended.check(0, &[]);
+    for word in ["DISCARDED", "poison"] {
+        assert!(!ended.err.contains(word), "{ended:?}");
+    }
+    let invoked = watch.invoked.lock().unwrap().clone();
+    let sizes = invoked
+        .iter()
+        .map(|(_, event)| event["records"]["orders-0"].as_array().unwrap().len());
+    assert_eq!(sizes.collect::<Vec<_>>(), [2; 7]);
     assert_eq!(bench.committed("Main", "orders"), Some(2));
 }

@@ -94,6 +94,16 @@ fn without_an_answer_all_is_delivered_again_whole_or_in_halves_that_count_as_no_
 }
 
 #[test]
+fn what_did_not_reach_the_function_is_delivered_again_whole_and_counts_as_no_retry() {
+    let strict = Rules {
+        bisect: Bisect::On,
+        retries: Some(2),
+        ..rules()
+    };
+    check(&strict, 2, &Resolution::NotInvoked, &[(ALL, 2)], &[]);
+}
+
+#[test]
 fn after_the_last_retry_what_is_not_done_is_given_up() {
     let twice = Rules {
         retries: Some(2),

@@ -259,6 +259,25 @@ fn a_poison_record_is_told_once_by_its_place() {
 }
 
 #[test]
+fn what_does_not_reach_its_function_is_no_poison() {
+    for fault in [
+        Fault::Unreachable("x".to_owned()),
+        Fault::Init("x".to_owned()),
+    ] {
+        let mut run = Run::new(true, "");
+        for delivery in 1..=8 {
+            run.take(delivered(&[part(0, 3, 4, delivery)]));
+            run.take(answered(BatchVerdict::Failed(fault.clone()), None, &[]));
+        }
+        assert!(run.loud().is_empty(), "{:?}", run.told);
+        for delivery in 9..=13 {
+            run.take(delivered(&[part(0, 3, 4, delivery)]));
+        }
+        assert_eq!(run.loud().len(), 1, "{:?}", run.told);
+    }
+}
+
+#[test]
 fn what_waits_on_its_stage_is_no_poison() {
     let mut run = Run::new(true, "orders=1h");
     for delivery in 1..=8 {
