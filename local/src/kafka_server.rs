@@ -5,6 +5,7 @@ mod properties;
 mod supervised;
 
 use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -57,6 +58,8 @@ pub struct KafkaServer {
     artefacts: Artefacts,
     ports: Ports,
     data: Folder,
+    /// Keeps others out of the folder.
+    _lock: File,
     users: Vec<User>,
     classes: Option<PathBuf>,
     process: Option<Supervised>,
@@ -71,6 +74,7 @@ impl KafkaServer {
                 .with_context(|| format!("port {port} cannot be used"))?;
         }
         let data = Folder::make(settings.data, "kafka")?;
+        let lock = lock(data.path())?;
         let ports = Ports {
             clients: settings.port.map_or_else(free_port, Ok)?,
             controller: free_port()?,
@@ -88,6 +92,7 @@ impl KafkaServer {
             artefacts,
             ports,
             data,
+            _lock: lock,
             users: settings.users,
             classes: settings.classes,
             process: None,
@@ -239,6 +244,21 @@ async fn answers(brokers: &str) -> bool {
     matches!(asked.await, Ok(Some(())))
 }
 
+/// Takes a data folder for this process, for as long as the file is open; an error says that another one has it.
+fn lock(data: &Path) -> anyhow::Result<File> {
+    let path = data.join("lock");
+    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            bail!("a Kafka that runs keeps its records in {}", data.display())
+        }
+        Err(TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("cannot lock {}", path.display()))
+        }
+    }
+}
+
 fn free_port() -> anyhow::Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("there is no free port")?;
     Ok(listener.local_addr()?.port())
@@ -248,4 +268,23 @@ fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let from = lines.len().saturating_sub(8);
     lines.get(from..).unwrap_or_default().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_folder_is_one_servers_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = lock(folder.path()).unwrap();
+        let refused = lock(folder.path()).unwrap_err().to_string();
+        let path = folder.path().display().to_string();
+        assert!(
+            refused.contains("a Kafka that runs") && refused.contains(&path),
+            "{refused}"
+        );
+        drop(first);
+        lock(folder.path()).unwrap();
+    }
 }
