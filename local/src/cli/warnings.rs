@@ -7,7 +7,10 @@ use tracing::{Level, Subscriber};
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::{Layer, Registry, fmt, layer::SubscriberExt};
 
-/// Gathers warnings, one a line. What is logged as an error is not among them: it comes back as one.
+/// Where it is logged that a replay is refused.
+const REFUSALS: &str = "replay::telling";
+
+/// Gathers warnings, one a line. Why a command fails is not among them: it comes back as an error.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Warnings(Arc<Mutex<Vec<u8>>>);
 
@@ -21,7 +24,9 @@ impl Warnings {
             .with_target(false)
             .with_ansi(false)
             .with_writer(move || lines.clone())
-            .with_filter(filter_fn(|metadata| *metadata.level() == Level::WARN));
+            .with_filter(filter_fn(|metadata| {
+                *metadata.level() == Level::WARN && metadata.target() != REFUSALS
+            }));
         Registry::default().with(layer)
     }
 

@@ -132,6 +132,7 @@ async fn wrong_fields_are_refused_in_the_function_s_own_words() {
             .await;
         ran.check(2, words);
         assert_eq!(ran.out, "");
+        assert!(!ran.notes.contains("warning:"), "{}", ran.notes);
     };
     check(
         &["--limit", "0"],
