@@ -22,7 +22,7 @@ use crate::provider::{Provider, ProviderSettings, ProviderState};
 #[command(name = "provider")]
 pub(crate) struct ProviderCommand {
     /// Where to listen; port 0 takes a free one.
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8081")]
     listen: SocketAddr,
     /// How long a charge takes to be answered, such as 200ms.
     #[arg(long, value_name = "DURATION")]
