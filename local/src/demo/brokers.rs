@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::admin::Admin;
 use crate::broker::EmbeddedBroker;
+use crate::operator::Cluster;
 use crate::topics::{self, Layout};
 
 /// How many partitions each topic has.
@@ -59,6 +60,9 @@ impl<T: Topics> DemoBroker<T> {
         let run = Uuid::new_v4().simple().to_string();
         let run: String = run.chars().take(8).collect();
         let topics = T::named(&format!("demo-{run}."))?;
+        // Brokers that are away are told of before anything is made that would have to be taken back.
+        let connection = Connection::without_auth(brokers.clone());
+        Cluster::new(connection).topics().await?;
         let admin = Admin::new(brokers.as_str(), &[].into())?;
         let created = topics::create(&admin, &topics.layout(), PARTITIONS).await;
         let broker = Self {
@@ -106,5 +110,22 @@ impl<T: Topics> DemoBroker<T> {
         let topics = topics::delete(admin, &layout).await.map(drop);
         let groups = topics::delete_groups(admin, &layout).await.map(drop);
         topics.and(groups)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::demo::ladder::Ladder;
+
+    #[tokio::test]
+    async fn brokers_that_are_away_are_told_of_once_they_did_not_answer_one_question() {
+        let away = "127.0.0.1:1".parse().unwrap();
+        let started = DemoBroker::<Ladder>::on(Some(&away));
+        let started = tokio::time::timeout(Duration::from_secs(14), started).await;
+        let error = started.unwrap().unwrap_err();
+        assert!(error.to_string().contains("no answer"), "{error:#}");
     }
 }
