@@ -109,6 +109,15 @@ def check_room():
     print(f"{MOST_STAGES} stages make {resources} resources of {MOST_RESOURCES}")
 
 
+def check_order(template):
+    """Checks that each topic which the stack makes is there before the mapping that reads it."""
+    resources = template["Resources"].values()
+    mappings = json.dumps([it["Properties"] for it in resources if it["Type"] == "AWS::Lambda::EventSourceMapping"])
+    for name, it in template["Resources"].items():
+        if it["Type"] == "AWS::MSK::Topic" and json.dumps({"Ref": name}) not in mappings:
+            sys.exit(f"{name} may be made after the mapping that reads it")
+
+
 def expect(what, found, expected):
     if found != expected:
         sys.exit(f"{what}: found {found!r}, expected {expected!r}")
@@ -118,6 +127,7 @@ def expect(what, found, expected):
 def main():
     check_room()
     template, values = transformed("template.yaml", GIVEN)
+    check_order(template)
     for_moto(template)
     s3 = boto3.client("s3", REGION)
     s3.create_bucket(Bucket="packages", CreateBucketConfiguration={"LocationConstraint": REGION})

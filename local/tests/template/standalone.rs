@@ -21,6 +21,8 @@ Resources:
       Topics: [t]
       StartingPosition: LATEST
       BatchSize: 7
+      Tags: [{Key: KafkaTopic, Value: !Ref Topic}]
+  Topic: {Type: 'AWS::MSK::Topic'}
   F:
     Type: AWS::Serverless::Function
     Properties: {Timeout: 5}

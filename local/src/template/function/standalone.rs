@@ -13,15 +13,16 @@ use super::property;
 /// The type of such a resource.
 pub(super) const TYPE: &str = "AWS::Lambda::EventSourceMapping";
 
-/// What is called otherwise in an event of a function, or lies deeper here.
+/// What is called otherwise in an event of a function, or lies deeper here, or is not there at all.
 ///
 /// Source: CloudFormation template reference, `AWS::Lambda::EventSourceMapping`.
-const OWN: [&str; 5] = [
+const OWN: [&str; 6] = [
     "AmazonManagedKafkaEventSourceConfig",
     "EventSourceArn",
     "FunctionName",
     "SelfManagedEventSource",
     "SelfManagedKafkaEventSourceConfig",
+    "Tags",
 ];
 
 /// What an event of a function has and such a resource has not, or not at this place.
