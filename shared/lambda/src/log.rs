@@ -10,10 +10,11 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, layer::SubscriberExt};
 
 /// Our own lines from `info` on, and of what we are built on only what is wrong.
 ///
+/// What signs for AWS tells of session tokens at `trace`.
 /// The runtime would tell once more, as an error, of each invocation that fails, and of a panic with its message.
 const DEFAULT_LEVELS: &str = "info,rdkafka=warn,librdkafka=warn,hyper=warn,hyper_util=warn,reqwest=warn,rustls=warn,aws_config=warn,\
-     aws_credential_types=warn,aws_runtime=warn,aws_sdk_s3=warn,aws_sdk_secretsmanager=warn,aws_smithy_runtime=warn,\
-     aws_smithy_runtime_api=warn,aws_smithy_http_client=warn,lambda_runtime=warn,lambda_runtime::layers::panic=off,tower=warn";
+     aws_credential_types=warn,aws_runtime=warn,aws_sdk_s3=warn,aws_sdk_secretsmanager=warn,aws_sdk_sts=warn,\
+     aws_sigv4=warn,aws_smithy_runtime=warn,aws_smithy_runtime_api=warn,aws_smithy_http_client=warn,lambda_runtime=warn,lambda_runtime::layers::panic=off,tower=warn";
 
 /// Starts to log; `levels` is the value of `RUST_LOG`. What it says is added to the defaults, and takes their place where it names the same.
 ///

@@ -23,6 +23,7 @@ fn a_child_logs() {
         tracing::debug!("detail");
         tracing::info!(target: "rdkafka::client", "noise");
         tracing::info!(target: "hyper_util::client", "noise");
+        tracing::trace!(target: "aws_sigv4::http_request::sign", "X-Amz-Security-Token=s3cret");
         tracing::warn!(target: "librdkafka", "broker is away");
         drop(std::panic::catch_unwind(|| panic!("4111 1111 1111 1111")));
     });
@@ -76,6 +77,14 @@ fn levels_that_are_asked_for_hold() {
             "broker is away",
             PANICKED,
         ],
+    );
+}
+
+#[test]
+fn whoever_asks_for_everything_gets_no_session_tokens() {
+    check(
+        "trace",
+        &["before", "within", "detail", "broker is away", PANICKED],
     );
 }
 
