@@ -114,6 +114,10 @@ impl Login {
             None => Err(format!("it has no text field `{name}`")),
             Some("") => Err(format!("its `{name}` is empty")),
             Some(value) if value.contains('\0') => Err(format!("its `{name}` has a NUL in it")),
+            // librdkafka passes it over in each of its settings, and then the broker refuses the rest.
+            Some(value) if value.starts_with(is_space) => Err(format!(
+                "its `{name}` begins with white space, which librdkafka leaves out: choose another"
+            )),
             Some(value) => Ok(value.to_owned()),
         };
         Ok(Self {
@@ -121,6 +125,11 @@ impl Login {
             password: field("password")?,
         })
     }
+}
+
+/// Tells whether it is white space to C's `isspace`.
+fn is_space(char: char) -> bool {
+    matches!(char, ' ' | '\t'..='\r')
 }
 
 impl fmt::Debug for Login {
@@ -145,8 +154,8 @@ mod tests {
         };
         check(r#"{"username":"u","password":"p"}"#, Ok(("u", "p")));
         check(
-            " {\"password\":\" p \",\"x\":1,\"username\":\"u\"}\n",
-            Ok(("u", " p ")),
+            " {\"password\":\"p \",\"x\":1,\"username\":\"u\"}\n",
+            Ok(("u", "p ")),
         );
         check("s3cret", Err("it is no JSON object"));
         check(r#"["s3cret"]"#, Err("it is no JSON object"));
@@ -167,6 +176,11 @@ mod tests {
             r#"{"username":"u\u0000","password":"p"}"#,
             Err("its `username` has a NUL in it"),
         );
+        for space in [" ", "\\t", "\\n", "\\u000b"] {
+            let wrong = "its `password` begins with white space, which librdkafka leaves out: choose another";
+            let secret = format!(r#"{{"username":"u","password":"{space}p"}}"#);
+            check(&secret, Err(wrong));
+        }
     }
 
     #[test]
