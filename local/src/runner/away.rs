@@ -37,7 +37,7 @@ async fn missing(brokers: String, topics: BTreeSet<Topic>) -> Vec<String> {
             missing
                 .map(|topic| {
                     format!(
-                        "topic {topic} does not exist; its mapping waits for it (`cargo local topics create --brokers {brokers}` makes the pipeline's)"
+                        "topic {topic} does not exist; its mapping waits for it (`cargo local topics create --brokers {brokers}` makes the ladder's, with --orders the orders' too)"
                     )
                 })
                 .collect()
