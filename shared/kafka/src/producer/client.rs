@@ -241,11 +241,11 @@ fn config(mut config: ClientConfig, batching: Batching) -> ClientConfig {
         // The Java client's choice, so that records of a key meet in one partition whoever produced them.
         .set("partitioner", "murmur2_random")
         .set("compression.type", "none")
-        // What the 5 s that a produce may take are made of: a request without an answer is given up after 4 s with its
-        // connection, which leaves time for one more on a new connection.
+        // What the 5 s that a produce may take are made of: a request without an answer is given up after 3.2 to 4.2 s with its
+        // connection, since librdkafka looks for such ones once a second, which leaves time for one more on a new connection.
         .set("message.timeout.ms", "5000")
-        .set("request.timeout.ms", "4000")
-        .set("socket.timeout.ms", "4000")
+        .set("request.timeout.ms", "3200")
+        .set("socket.timeout.ms", "3200")
         .set("socket.connection.setup.timeout.ms", "4000")
         .set("api.version.request.timeout.ms", "4000")
         // A broker that comes back is found within half a second.
