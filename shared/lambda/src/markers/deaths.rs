@@ -43,7 +43,7 @@ impl Deaths {
             }
             let dead = match before.remove(&path) {
                 Some(dead) if dead.length == length => Some(dead),
-                known => read(&path, length, now).inspect(|dead| {
+                known => read(&path, now).inspect(|dead| {
                     if known.is_none() {
                         dead.log(&path);
                     }
@@ -53,7 +53,7 @@ impl Deaths {
             dead.witnesses
                 .retain(|_, witness| !is_expired(witness.at, now));
             if dead.witnesses.is_empty() {
-                bury(&path);
+                bury(&path, dead.length);
             } else {
                 self.files.insert(path, dead);
             }
@@ -141,9 +141,10 @@ fn marker_file(entry: &DirEntry) -> Option<(PathBuf, u64)> {
 /// Reads a dead process's file; `None` when its process lives, or it cannot be read, or is none of ours.
 ///
 /// The lock is shared, so that several processes may read of one death at once.
-fn read(path: &Path, length: u64, now: Timestamp) -> Option<Dead> {
+fn read(path: &Path, now: Timestamp) -> Option<Dead> {
     let file = File::open(path).ok()?;
     file.try_lock_shared().ok()?;
+    let length = file.metadata().ok()?.len();
     let mut content = Vec::new();
     file.take(LARGEST_FILE).read_to_end(&mut content).ok()?;
     let mut witnesses = notes::read(&content)?;
@@ -151,12 +152,19 @@ fn read(path: &Path, length: u64, now: Timestamp) -> Option<Dead> {
     Some(Dead { length, witnesses })
 }
 
-/// Deletes a dead process's file, unless someone holds it.
-fn bury(path: &Path) {
-    let deleted = File::open(path)
-        .and_then(|file| file.try_lock().map_err(io::Error::from).map(|()| file))
-        .and_then(|_locked| std::fs::remove_file(path));
-    if let Err(error) = deleted {
+/// Deletes a dead process's file, unless someone holds it or it is longer than it was when it was read.
+///
+/// A file that was read before its process locked it may tell of that process's death by now.
+fn bury(path: &Path, length: u64) {
+    let delete = || -> io::Result<()> {
+        let file = File::open(path)?;
+        file.try_lock()?;
+        if file.metadata()?.len() == length {
+            std::fs::remove_file(path)?;
+        }
+        Ok(())
+    };
+    if let Err(error) = delete() {
         tracing::debug!("{} cannot be deleted: {error}", path.display());
     }
 }
@@ -172,4 +180,26 @@ fn append(path: &Path, note: &Note) -> io::Result<()> {
 /// Tells whether a death is too old to count; one from the future is no better.
 const fn is_expired(at: Timestamp, now: Timestamp) -> bool {
     now.millis_since(at).saturating_abs() >= LIFETIME_MS
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_755_933_141_855);
+
+    #[test]
+    fn a_file_that_was_read_before_its_process_wrote_and_died_is_not_deleted() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join(PREFIX);
+        File::create(&path).unwrap();
+        let read_empty = read(&path, NOW).unwrap();
+        std::fs::write(&path, notes::FIRST_LINE).unwrap();
+        bury(&path, read_empty.length);
+        assert!(path.exists());
+        bury(&path, read(&path, NOW).unwrap().length);
+        assert!(!path.exists());
+    }
 }
